@@ -1,0 +1,1 @@
+//! tilewright backend-cuda
