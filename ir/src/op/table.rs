@@ -1,0 +1,175 @@
+//! The neutral primitive ops, one row each.
+//!
+//! Units: `n` and flat indices are in elements of the buffer they belong to; `bytes` in bytes. "Active" means the
+//! threads that reach the op.
+
+use super::{ArgKind, AttrKind, AttrRow, OpRow, Order};
+
+const fn attr(name: &'static str, kind: AttrKind) -> AttrRow {
+    AttrRow { name, kind, required: false }
+}
+
+const fn required(name: &'static str, kind: AttrKind) -> AttrRow {
+    AttrRow { name, kind, required: true }
+}
+
+const SCOPES: AttrKind = AttrKind::Sym(&["cta", "warp", "warpgroup"]);
+const FENCES: AttrKind = AttrKind::Sym(&["system", "agent", "cta", "warp"]);
+const COOP: AttrKind = AttrKind::Sym(&["thread", "warp", "block"]);
+const MODE: AttrKind = AttrKind::Sym(&["independent", "same_queue"]);
+const QUEUE: AttrKind = AttrKind::Int(0, 7); // hardware cap of 8 queues a peer: seed 001, "Turning it on"
+
+/// Attributes of `sdma.put` and `sdma.get`, as mori's template arguments.
+const POST: &[AttrRow] = &[
+    required("queue", QUEUE),
+    attr("coop", COOP),
+    attr("mode", MODE),
+    attr("local_signal", AttrKind::Bool),
+    attr("remote_signal", AttrKind::Bool),
+    attr("aggregate", AttrKind::Bool),
+    attr("signal_per_copy", AttrKind::Bool),
+];
+
+/// Every neutral op, by name.
+pub const OPS: &[OpRow] = &[
+    OpRow {
+        name: "barrier",
+        args: &[],
+        rest: None,
+        attrs: &[required("scope", SCOPES)],
+        result: None,
+        order: Order::Barrier,
+        warp_collective: true,
+        doc: "All threads of the scope meet; what each wrote before to shared and device memory is visible to all after.",
+    },
+    OpRow {
+        name: "fence.acquire",
+        args: &[],
+        rest: None,
+        attrs: &[required("scope", FENCES)],
+        result: None,
+        order: Order::Fence,
+        warp_collective: false,
+        doc: "Accesses after it see what was released to a flag read before it.",
+    },
+    OpRow {
+        name: "fence.release",
+        args: &[],
+        rest: None,
+        attrs: &[required("scope", FENCES)],
+        result: None,
+        order: Order::Fence,
+        warp_collective: false,
+        doc: "Accesses before it are visible to the scope before any access after it.",
+    },
+    OpRow {
+        name: "mem.wait_eq",
+        args: &[ArgKind::Read, ArgKind::Value],
+        rest: None,
+        attrs: &[],
+        result: None,
+        order: Order::Wait,
+        warp_collective: false,
+        doc: "Each active thread polls a 32- or 64-bit element in device memory with system scope until it equals the value; acquires.",
+    },
+    OpRow {
+        name: "nv.ldmatrix",
+        args: &[ArgKind::Read, ArgKind::Write],
+        rest: Some((ArgKind::Write, 3)),
+        attrs: &[required("num", AttrKind::Int(1, 4)), required("trans", AttrKind::Bool)],
+        result: None,
+        order: Order::None,
+        warp_collective: true,
+        doc: "Loads `num` (1, 2, 4) 8x8 matrices of 16-bit elements from shared memory: lanes 8i..8i+8 each give the address of \
+              one 16-byte row of matrix i; lane l receives elements 2*(l%4), 2*(l%4)+1 of row l/4 of matrix i (with `trans`: of \
+              column l/4) as the two elements at the i-th destination.",
+    },
+    OpRow {
+        name: "nv.stmatrix",
+        args: &[ArgKind::Write, ArgKind::Read],
+        rest: Some((ArgKind::Read, 3)),
+        attrs: &[required("num", AttrKind::Int(1, 4)), required("trans", AttrKind::Bool)],
+        result: None,
+        order: Order::None,
+        warp_collective: true,
+        doc: "Stores `num` 8x8 matrices of 16-bit elements to shared memory: the inverse of nv.ldmatrix.",
+    },
+    OpRow {
+        name: "sdma.commit",
+        args: &[ArgKind::Rank],
+        rest: None,
+        attrs: &[required("queue", QUEUE), attr("coop", COOP)],
+        result: None,
+        order: Order::Post,
+        warp_collective: false,
+        doc: "Rings the doorbell of the queue towards a peer for ops posted with `aggregate`.",
+    },
+    OpRow {
+        name: "sdma.get",
+        args: &[ArgKind::EngineWrite, ArgKind::EngineRead, ArgKind::Rank, ArgKind::Int],
+        rest: None,
+        attrs: POST,
+        result: None,
+        order: Order::Post,
+        warp_collective: false,
+        doc: "Posts a copy of `bytes` (4th operand) from a peer's window (2nd, with @peer) to this rank's (1st), on the queue \
+              towards the peer (3rd). Posts what mori's ccoSdma::get posts, adds no fence; zero bytes post nothing.",
+    },
+    OpRow {
+        name: "sdma.put",
+        args: &[ArgKind::EngineWrite, ArgKind::EngineRead, ArgKind::Rank, ArgKind::Int],
+        rest: None,
+        attrs: POST,
+        result: None,
+        order: Order::Post,
+        warp_collective: false,
+        doc: "Posts a copy of `bytes` (4th operand) from this rank's window (2nd) to the peer's (1st, with @peer), on the queue \
+              towards the peer (3rd). coop = thread: each active lane posts its own; one group (and one signal) per wave and \
+              queue. coop = warp, block: the scope's first thread posts. Posts what mori's ccoSdma::put posts, adds no \
+              fence; zero bytes post nothing, signals included.",
+    },
+    OpRow {
+        name: "sdma.quiet_queue",
+        args: &[ArgKind::Rank],
+        rest: None,
+        attrs: &[required("queue", QUEUE), attr("coop", COOP)],
+        result: None,
+        order: Order::Wait,
+        warp_collective: false,
+        doc: "Waits until the queue towards a peer has drained to its last rung packet. coop = warp, block: the first thread \
+              polls, then the scope meets.",
+    },
+    OpRow {
+        name: "sdma.signal",
+        args: &[ArgKind::Rank],
+        rest: None,
+        attrs: &[required("queue", QUEUE), attr("coop", COOP), attr("mode", MODE)],
+        result: None,
+        order: Order::Post,
+        warp_collective: false,
+        doc: "Posts the bare atomic that adds one to this rank's slot of the peer's signals: what `notify` of a copy of zero \
+              bytes is. One per group, as for sdma.put.",
+    },
+    OpRow {
+        name: "sdma.wait_signal",
+        args: &[ArgKind::Rank, ArgKind::Int],
+        rest: None,
+        attrs: &[required("queue", QUEUE)],
+        result: None,
+        order: Order::Wait,
+        warp_collective: false,
+        doc: "Each active thread polls the signal slot of a source rank with system scope until its value is at least the \
+              2nd operand. Adds no fence.",
+    },
+    OpRow {
+        name: "vec.copy",
+        args: &[ArgKind::Write, ArgKind::Read],
+        rest: None,
+        attrs: &[required("n", AttrKind::Int(1, 256)), attr("align", AttrKind::Int(1, 256))],
+        result: None,
+        order: Order::None,
+        warp_collective: false,
+        doc: "Moves `n` consecutive elements as one access of n * bits (8, 16, 32, 64 or 128 bits). Memory operands are \
+              aligned to `align` bytes, the access's width if absent.",
+    },
+];
