@@ -1,0 +1,14 @@
+//! Records of AMD chips, one file each.
+//!
+//! What must hold here: each file holds one record with every field written out and sourced; what two chips share by
+//! construction (packet tables, ELF constants) is named, not copied.
+
+pub(crate) mod gfx942;
+pub(crate) mod gfx950;
+
+/// ELF machine number of AMDGPU objects (hw 3).
+const ELF_MACHINE: u16 = 224;
+/// ELF OSABI of HSA objects (hw 3).
+const ELF_OS_ABI: u8 = 64;
+/// ELF ABI version of code object version 6, LLVM 22.1's default (hw 3).
+const ELF_ABI_VERSION: u8 = 4;
