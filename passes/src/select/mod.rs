@@ -1,0 +1,10 @@
+//! Copy selection: groups, candidates, rejects, report; the engine, neutral between backends.
+//!
+//! A backend hands over its list of variants. For each copy every variant is asked (a `plan` is cheap and total), so the
+//! report can say of each why it won, lost or declined.
+
+pub mod rewriter;
+pub mod variant;
+
+pub use rewriter::{Names, Rewriter};
+pub use variant::{Candidate, CopyGroup, CopyVariant, CopyView, Cost, Emit, Operand, ParamValue, Reject, VariantInfo};
