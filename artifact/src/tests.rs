@@ -1,0 +1,210 @@
+//! Round trips, corrupted files and the JSON of the report.
+//!
+//! What must hold here: expected bytes and texts are written out, not computed by the code under test.
+
+use super::*;
+use crate::bundle::testing::{HEADER, wrap};
+
+fn sample() -> Artifact {
+    let arg = |name: &str, kind, dtype: &str, bytes, offset, hidden| ArgInfo {
+        name: name.to_owned(),
+        kind,
+        dtype: dtype.to_owned(),
+        bytes,
+        offset,
+        hidden,
+    };
+    Artifact {
+        target: "gfx950".to_owned(),
+        kernels: vec![KernelInfo {
+            name: "ring_shift".to_owned(),
+            args: vec![
+                arg("comm", ArgKind::DevComm, "", 200, 0, false),
+                arg("send", ArgKind::Window, "f16", 8, 200, false),
+                arg("n", ArgKind::Where, "u64", 8, 208, false),
+                arg("ready.base", ArgKind::Hidden, "u64", 8, 216, true),
+            ],
+            grid: [1, 1, 1],
+            block: [64, 1, 1],
+            lds_bytes: 0,
+            min_queues: 1,
+            signals: vec![SignalFormula { name: "ready".to_owned(), queue: 0, text: "1".to_owned() }],
+        }],
+        code: CodeBytes { kind: CodeKind::Hsaco, bytes: (0..=255).collect() },
+        report: vec![CopyReport {
+            kernel: "ring_shift".to_owned(),
+            line: 7,
+            chosen: Some("sdma_put".to_owned()),
+            params: Params::new().with("queue", 0u32).with("bytes", 256i64).with("signal", true).with("a", "z"),
+            candidates: vec![
+                CandidateReport {
+                    variant: "sdma_put".to_owned(),
+                    verdict: Verdict::Chosen,
+                    reason: "contiguous peer window".to_owned(),
+                    cost: Some(CostReport { picoseconds: 6_604_197, measured: true }),
+                },
+                CandidateReport {
+                    variant: "sub_window".to_owned(),
+                    verdict: Verdict::Lost,
+                    reason: "nobody has measured it".to_owned(),
+                    cost: Some(CostReport { picoseconds: 6_604_197, measured: false }),
+                },
+                CandidateReport {
+                    variant: "broadcast".to_owned(),
+                    verdict: Verdict::Rejected,
+                    reason: "one destination".to_owned(),
+                    cost: None,
+                },
+            ],
+        }],
+    }
+}
+
+#[test]
+fn a_bundle_comes_back_equal() {
+    let file = sample().to_twb().unwrap();
+    assert_eq!(&file[..12], b"TWBUNDLE\x01\0\0\0");
+    assert_eq!(Artifact::from_twb(&file), Ok(sample()));
+    // Code bytes are one byte string, not a list of numbers of up to two bytes each.
+    assert!(file.len() < 256 + 500, "{}", file.len());
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let file = sample().to_twb().unwrap();
+    for length in 0..file.len() {
+        let error = Artifact::from_twb(&file[..length]).unwrap_err();
+        assert!(matches!(error, ArtifactError::Truncated { found, .. } if found == length as u64), "{length}: {error}");
+    }
+    // The same inside a right header, so that the body's reader meets each cut.
+    let body = &file[HEADER..];
+    for length in 0..body.len() {
+        let error = Artifact::from_twb(&wrap(&body[..length])).unwrap_err();
+        assert!(matches!(error, ArtifactError::Malformed(_)), "{length}: {error}");
+    }
+}
+
+#[test]
+fn every_changed_byte_is_an_error() {
+    let file = sample().to_twb().unwrap();
+    for index in 0..file.len() {
+        for change in [0x01, 0x80, 0xff] {
+            let mut damaged = file.clone();
+            damaged[index] ^= change;
+            assert!(Artifact::from_twb(&damaged).is_err(), "byte {index} ^ {change:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_hostile_body_neither_panics_nor_allocates() {
+    let file = sample().to_twb().unwrap();
+    let body = &file[HEADER..];
+    for index in 0..body.len() {
+        for value in [0x00, 0x91, 0xc1, 0xc6, 0xdd, 0xdf, 0xff] {
+            let mut damaged = body.to_vec();
+            damaged[index] = value;
+            // Some of these are other valid artifacts; none may panic.
+            let _ = Artifact::from_twb(&wrap(&damaged));
+        }
+    }
+    // Lengths of 2^32 - 1 for an array, a map, a string and bytes.
+    for huge in [&[0xdd, 0xff, 0xff, 0xff, 0xff][..], &[0xdf, 0xff, 0xff, 0xff, 0xff], &[0xdb, 0xff, 0xff, 0xff, 0xff]]
+    {
+        assert!(matches!(Artifact::from_twb(&wrap(huge)), Err(ArtifactError::Malformed(_))));
+        let mut inside = vec![0x94, 0xa1, b'x'];
+        inside.extend_from_slice(huge);
+        assert!(matches!(Artifact::from_twb(&wrap(&inside)), Err(ArtifactError::Malformed(_))));
+    }
+    let code = [0x94, 0xa1, b'x', 0x90, 0x92, 0xa3, b'p', b't', b'x', 0xc6, 0xff, 0xff, 0xff, 0xff];
+    assert!(matches!(Artifact::from_twb(&wrap(&code)), Err(ArtifactError::Malformed(_))));
+    // Nesting without end.
+    assert!(matches!(Artifact::from_twb(&wrap(&[0x91; 1 << 20])), Err(ArtifactError::Malformed(_))));
+}
+
+#[test]
+fn foreign_files_say_what_they_are() {
+    assert_eq!(Artifact::from_twb(b"\x7fELF...."), Err(ArtifactError::NotABundle));
+    assert_eq!(Artifact::from_twb(b""), Err(ArtifactError::Truncated { expected: 28, found: 0 }));
+    let mut newer = sample().to_twb().unwrap();
+    newer[8] = 2;
+    assert_eq!(
+        Artifact::from_twb(&newer).unwrap_err().to_string(),
+        "the bundle has format version 2, this program reads version 1"
+    );
+    let mut longer = sample().to_twb().unwrap();
+    longer.push(0);
+    assert_eq!(Artifact::from_twb(&longer), Err(ArtifactError::Trailing { extra: 1 }));
+    let mut other = sample().to_twb().unwrap();
+    *other.last_mut().unwrap() ^= 1;
+    assert_eq!(Artifact::from_twb(&other), Err(ArtifactError::Damaged));
+}
+
+#[test]
+fn contradictions_are_refused_both_ways() {
+    let broken = |change: fn(&mut Artifact)| {
+        let mut artifact = sample();
+        change(&mut artifact);
+        let error = artifact.to_twb().unwrap_err();
+        let read = Artifact::from_twb(&wrap(&rmp_serde::to_vec(&artifact).unwrap())).unwrap_err();
+        assert_eq!(error, read);
+        error.to_string()
+    };
+    assert_eq!(
+        broken(|artifact| artifact.kernels.push(artifact.kernels[0].clone())),
+        "the bundle contradicts itself: two kernels are called `ring_shift`"
+    );
+    assert_eq!(
+        broken(|artifact| artifact.kernels[0].args[1].offset = 196),
+        "the bundle contradicts itself: kernel `ring_shift`: argument `send` at byte 196 begins before byte 200"
+    );
+    assert!(broken(|artifact| artifact.kernels[0].block[1] = 0).ends_with("has no threads"));
+    assert!(broken(|artifact| artifact.kernels[0].name.clear()).ends_with("it has no name"));
+}
+
+#[test]
+fn sizes_do_not_overflow() {
+    let mut kernel = sample().kernels.remove(0);
+    assert_eq!((kernel.args_bytes(), kernel.threads_per_block()), (224, 64));
+    kernel.block = [u32::MAX; 3];
+    kernel.args[3].offset = u32::MAX;
+    kernel.args[3].bytes = u32::MAX;
+    assert_eq!((kernel.args_bytes(), kernel.threads_per_block()), (u64::from(u32::MAX) * 2, u64::MAX));
+    kernel.args.clear();
+    assert_eq!(kernel.args_bytes(), 0);
+}
+
+#[test]
+fn the_report_is_the_promised_json() {
+    let json = serde_json::to_string(&sample().to_report()).unwrap();
+    let expected = concat!(
+        r#"{"target":"gfx950","copies":[{"kernel":"ring_shift","line":7,"chosen":"sdma_put","#,
+        r#""params":{"queue":0,"bytes":256,"signal":true,"a":"z"},"candidates":["#,
+        r#"{"variant":"sdma_put","verdict":"chosen","reason":"contiguous peer window","#,
+        r#""cost":{"picoseconds":6604197,"measured":true}},"#,
+        r#"{"variant":"sub_window","verdict":"lost","reason":"nobody has measured it","#,
+        r#""cost":{"picoseconds":6604197,"measured":false}},"#,
+        r#"{"variant":"broadcast","verdict":"rejected","reason":"one destination","cost":null}]}]}"#,
+    );
+    assert_eq!(json, expected);
+    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), sample().to_report());
+}
+
+#[test]
+fn a_copy_without_a_carrier_has_null() {
+    let copy = CopyReport { kernel: "k".to_owned(), line: 1, chosen: None, params: Params::new(), candidates: vec![] };
+    assert_eq!(
+        serde_json::to_string(&copy).unwrap(),
+        r#"{"kernel":"k","line":1,"chosen":null,"params":{},"candidates":[]}"#
+    );
+}
+
+#[test]
+fn parameters_are_found_by_name() {
+    let params = sample().report.remove(0).params;
+    assert_eq!(params.get("bytes"), Some(&ParamValue::Int(256)));
+    assert_eq!(params.get("absent"), None);
+    assert_eq!(serde_json::from_str::<ParamValue>("-3").unwrap(), ParamValue::Int(-3));
+    assert!(serde_json::from_str::<ParamValue>("[1]").is_err());
+    assert!(serde_json::from_str::<ParamValue>("18446744073709551615").is_err());
+}
