@@ -7,4 +7,4 @@ pub mod rewriter;
 pub mod variant;
 
 pub use rewriter::{Names, Rewriter};
-pub use variant::{Candidate, CopyGroup, CopyVariant, CopyView, Cost, Emit, Operand, ParamValue, Reject, VariantInfo};
+pub use variant::{Candidate, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo};

@@ -9,7 +9,7 @@ use std::fmt;
 use tilewright_ir::facts::Facts;
 use tilewright_ir::threads::ActiveSet;
 use tilewright_ir::{BufferTy, Completion, CopyAttrs, DType, Dim, Expr, Layout, Name, Scope, Space, Span};
-use tilewright_target::Target;
+use tilewright_target::{Cost, Target};
 
 use super::rewriter::Rewriter;
 
@@ -46,8 +46,8 @@ pub struct CopyGroup {
 /// One copy with everything that is known about it.
 #[derive(Clone, Debug)]
 pub struct CopyView {
-    /// Destinations; more than one only for windows.
-    pub dsts: Vec<Operand>,
+    /// The destination. A `copy` with several destinations is planned as several copies, one each.
+    pub dst: Operand,
     /// The source.
     pub src: Operand,
     /// Extents of the copy without unit dimensions (equal on all sides), outermost first; empty for one element.
@@ -60,6 +60,9 @@ pub struct CopyView {
     pub attrs: CopyAttrs,
     /// Queue id of the signal in `notify`.
     pub notify_queue: Option<u32>,
+    /// Ranks of the later destinations of the same `copy`: the signal is left to the last destination of equal rank, so
+    /// that each rank is notified once.
+    pub later_ranks: Vec<Expr>,
     /// Threads that reach the copy.
     pub active: ActiveSet,
     /// Threads in a CTA.
@@ -112,15 +115,6 @@ impl Operand {
     pub fn is_own_global(&self) -> bool {
         self.ty.space.is_device_memory() && self.rank.is_none()
     }
-}
-
-/// What a copy is predicted to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cost {
-    /// Picoseconds for the whole copy, by the target's cost table.
-    pub picoseconds: u64,
-    /// Does it rest on measured numbers?
-    pub measured: bool,
 }
 
 /// Value of a parameter in the report.
