@@ -1,1 +1,7 @@
-//! tilewright backend-amdgpu
+//! The AMD backend: copy variants, the SDMA device code, the kernel ABI, and code objects.
+//!
+//! Must hold: kernels are ABI-compatible with mori (`ccoDevComm` by value, `ccoWindow_t` pointers); intrinsics are gated
+//! by the target's table before LLVM sees them; only `link` touches files.
+
+pub mod link;
+pub mod sdma;

@@ -52,6 +52,11 @@ pub struct MachineSpec<'a> {
 }
 
 impl<'a> MachineSpec<'a> {
+    /// The machine of a target record, at O3.
+    pub fn of(target: &'a tilewright_target::Target) -> Self {
+        MachineSpec { triple: target.triple, cpu: target.llvm_cpu, features: target.llvm_features, opt: OptLevel::O3 }
+    }
+
     /// An AMD GPU with its own features at O3.
     pub fn amdgpu(cpu: &'a str) -> Self {
         MachineSpec { triple: PROCESSORS[0].0, cpu, features: "", opt: OptLevel::O3 }
@@ -100,6 +105,8 @@ fn initialise_targets() {
         let config = InitializationConfig::default();
         Target::initialize_amd_gpu(&config);
         Target::initialize_nvptx(&config);
+        // Our atomics are issued by one lane an address already; LLVM would wrap each in code that finds that lane again.
+        raw::set_options(&[c"-amdgpu-atomic-optimizer-strategy=None"]);
     });
 }
 
@@ -246,6 +253,13 @@ mod tests {
                 }
                 assert!(emitted.llvm_ir.contains("store i32 7"));
             }
+        }
+    }
+
+    #[test]
+    fn every_target_record_has_a_machine() {
+        for target in tilewright_target::TARGETS {
+            assert!(Machine::new(&MachineSpec::of(target)).is_ok(), "{}", target.name);
         }
     }
 

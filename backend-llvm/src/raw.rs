@@ -18,6 +18,7 @@ use llvm_sys::core::{
     LLVMGetDiagInfoSeverity, LLVMGetMDKindIDInContext, LLVMGetSyncScopeID, LLVMSetAtomicSyncScopeID,
 };
 use llvm_sys::prelude::LLVMDiagnosticInfoRef;
+use llvm_sys::support::LLVMParseCommandLineOptions;
 use llvm_sys::{LLVMAtomicOrdering, LLVMDiagnosticSeverity};
 
 /// The number LLVM gives to a sync scope name in this context ("" is system scope).
@@ -69,6 +70,15 @@ pub(crate) fn gep<'ctx>(
 pub(crate) fn metadata_kind<'ctx>(context: impl AsContextRef<'ctx>, name: &str) -> u32 {
     // SAFETY: as in `scope_id`; metadata kind names are short constants.
     unsafe { LLVMGetMDKindIDInContext(context.as_ctx_ref(), name.as_ptr().cast(), name.len() as u32) }
+}
+
+/// Sets LLVM's process-wide options. Call once, before any code is generated.
+pub(crate) fn set_options(options: &[&CStr]) {
+    let mut arguments = vec![c"tilewright".as_ptr()];
+    arguments.extend(options.iter().map(|option| option.as_ptr()));
+    // SAFETY: the strings are constants that outlive the call; LLVM copies what it keeps. An unknown option makes LLVM
+    // exit, but the options are constants of ours and the LLVM version is pinned (a test runs through here).
+    unsafe { LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null()) }
 }
 
 /// Runs `work` while collecting LLVM's error diagnostics of `context`; without this LLVM prints them and *exits*.

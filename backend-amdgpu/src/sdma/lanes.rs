@@ -1,0 +1,88 @@
+//! Lanes of a wave: who is active, who leads, and values that are the same for all.
+//!
+//! Must hold: all of these see the lanes that are active where they stand, so their results are only meaningful inside
+//! the block they were made in (or blocks with the same active lanes).
+
+use super::{Coop, Int, Result, Sdma};
+
+/// The lanes that post together.
+#[derive(Clone, Copy)]
+pub(crate) struct Group<'ctx> {
+    /// Number of lanes (32-bit, uniform).
+    pub(crate) count: Int<'ctx>,
+    /// Number of group lanes below this one (32-bit).
+    pub(crate) index: Int<'ctx>,
+    /// Is this the group's first lane? `None`: there is only one lane, so yes.
+    pub(crate) leads: Option<Int<'ctx>>,
+}
+
+impl<'ctx> Sdma<'_, 'ctx> {
+    /// The value of the first active lane, as a uniform value. Constants stay constants.
+    pub(crate) fn first_lane(&self, value: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        if value.is_const() {
+            return Ok(value);
+        }
+        self.g.int_intrinsic("llvm.amdgcn.readfirstlane", &[value.get_type().into()], &[value.into()], name)
+    }
+
+    /// This lane's number in its wave.
+    pub(crate) fn lane_id(&self) -> Result<Int<'ctx>> {
+        let all = self.g.i32(u32::MAX);
+        self.lanes_below(all, all, "lane")
+    }
+
+    fn lanes_below(&self, low: Int<'ctx>, high: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        let none = self.g.i32(0);
+        let below = self.g.int_intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[low.into(), none.into()], name)?;
+        if self.wave == 32 {
+            return Ok(below);
+        }
+        self.g.int_intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[high.into(), below.into()], name)
+    }
+
+    /// All lanes that are active here.
+    pub(crate) fn active_group(&self) -> Result<Group<'ctx>> {
+        let g = &self.g;
+        let mask_ty = g.int(self.wave, 0).get_type();
+        let yes = g.int(1, 1);
+        let mask = g.int_intrinsic("llvm.amdgcn.ballot", &[mask_ty.into()], &[yes.into()], "active")?;
+        let count = g.int_intrinsic("llvm.ctpop", &[mask_ty.into()], &[mask.into()], "active.count")?;
+        let count = g.trunc32(count, "lanes")?;
+        let low = g.trunc32(mask, "active.lo")?;
+        let high = match self.wave {
+            32 => g.i32(0),
+            _ => g.trunc32(g.lshr(mask, 32, "")?, "active.hi")?,
+        };
+        let index = self.lanes_below(low, high, "index")?;
+        let leads = g.cmp(inkwell::IntPredicate::EQ, index, g.i32(0), "leads")?;
+        Ok(Group { count, index, leads: Some(leads) })
+    }
+
+    /// The group of a single lane.
+    pub(crate) fn one_lane(&self) -> Group<'ctx> {
+        Group { count: self.g.i32(1), index: self.g.i32(0), leads: None }
+    }
+
+    /// Is this the thread that acts for its coop scope? `None` for [`Coop::Thread`]: every thread does.
+    pub(crate) fn acts(&self, coop: Coop) -> Result<Option<Int<'ctx>>> {
+        let number = match coop {
+            Coop::Thread => return Ok(None),
+            Coop::Warp => self.lane_id()?,
+            Coop::Block => self.thread_number()?,
+        };
+        Ok(Some(self.g.cmp(inkwell::IntPredicate::EQ, number, self.g.i32(0), "acts")?))
+    }
+
+    /// Zero for the first thread of the workgroup and for no other.
+    fn thread_number(&self) -> Result<Int<'ctx>> {
+        let mut all = self.g.int_intrinsic("llvm.amdgcn.workitem.id.x", &[], &[], "tid.x")?;
+        for (axis, known_one) in ["y", "z"].iter().zip(self.flat_block) {
+            if !known_one {
+                let name = format!("llvm.amdgcn.workitem.id.{axis}");
+                let id = self.g.int_intrinsic(&name, &[], &[], &format!("tid.{axis}"))?;
+                all = self.g.or(all, id, "tid.any")?;
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,132 @@
+//! Ordered memory accesses of the queue protocol, and addresses in mori's structures.
+//!
+//! Must hold: scopes are those of mori's instructions (write pointer, committed pointer and the shared read index at
+//! agent scope, doorbell, engine read pointer and signals at system scope). A wait is an intrinsic between two
+//! wavefront fences: `s_waitcnt` alone is no barrier to the compiler, and a fence on one side only lets the accesses of
+//! the other side cross the wait.
+
+use inkwell::values::{BasicValueEnum, PointerValue};
+use tilewright_backend_llvm::{AddressSpace, Error, Ordering, Scope};
+use tilewright_target::mori_abi::{dev_comm, in_dev_comm, sdma_context, window_device};
+
+use super::{Int, Result, Sdma, StoreWait};
+
+impl<'ctx> Sdma<'_, 'ctx> {
+    /// Agent-scope relaxed load of 64 bits.
+    pub(crate) fn load_agent(&self, at: PointerValue<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        self.g.atomic_load(64, at, Ordering::Monotonic, Scope::AGENT, name)
+    }
+
+    /// System-scope relaxed load of 64 bits.
+    pub(crate) fn load_system(&self, at: PointerValue<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        self.g.atomic_load(64, at, Ordering::Monotonic, Scope::SYSTEM, name)
+    }
+
+    /// Agent-scope relaxed store.
+    pub(crate) fn store_agent(&self, value: Int<'ctx>, at: PointerValue<'ctx>) -> Result<()> {
+        self.g.atomic_store(value, at, Ordering::Monotonic, Scope::AGENT)
+    }
+
+    /// System-scope relaxed store.
+    pub(crate) fn store_system(&self, value: Int<'ctx>, at: PointerValue<'ctx>) -> Result<()> {
+        self.g.atomic_store(value, at, Ordering::Monotonic, Scope::SYSTEM)
+    }
+
+    /// Everything this wave stored before is where the engine sees it before anything after.
+    pub(crate) fn stores_done(&self) -> Result<()> {
+        match self.store_wait {
+            StoreWait::Waitcnt => {
+                self.g.fence(Ordering::AcquireRelease, Scope::WAVEFRONT)?;
+                self.g.intrinsic("llvm.amdgcn.s.waitcnt", &[], &[self.g.i32(0).into()], "")?;
+                self.g.fence(Ordering::AcquireRelease, Scope::WAVEFRONT)?;
+            }
+            StoreWait::AgentRelease => {
+                self.g.fence(Ordering::Release, Scope::AGENT)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `s_sleep`: gives the poll loop's issue slots to other waves for about 64 * `amount` cycles.
+    pub(crate) fn sleep(&self, amount: u32) -> Result<()> {
+        self.g.intrinsic("llvm.amdgcn.s.sleep", &[], &[self.g.i32(amount).into()], "")?;
+        Ok(())
+    }
+
+    /// A 32-bit field of `ccoDevComm`.
+    pub(crate) fn comm_u32(&self, offset: u32, name: &str) -> Result<Int<'ctx>> {
+        let at = self.g.field(self.comm, offset.into(), &format!("{name}.addr"))?;
+        int(self.g.load_invariant(self.g.context.i32_type(), at, 4, name)?)
+    }
+
+    /// A pointer field of `ccoDevComm`, to device memory.
+    pub(crate) fn comm_ptr(&self, offset: u32, name: &str) -> Result<PointerValue<'ctx>> {
+        let at = self.g.field(self.comm, offset.into(), &format!("{name}.addr"))?;
+        pointer(self.g.load_invariant(self.g.ptr(AddressSpace::Global), at, 8, name)?)
+    }
+
+    /// A pointer field of a structure in device memory that no one changes during the kernel.
+    pub(crate) fn ptr_field(&self, base: PointerValue<'ctx>, offset: u32, name: &str) -> Result<PointerValue<'ctx>> {
+        let at = self.g.field(base, offset.into(), &format!("{name}.addr"))?;
+        pointer(self.g.load_invariant(self.g.ptr(AddressSpace::Global), at, 8, name)?)
+    }
+
+    /// Queues to each peer.
+    pub fn num_queues(&self) -> Result<Int<'ctx>> {
+        self.comm_u32(in_dev_comm(sdma_context::SDMA_NUM_QUEUE), "num_queues")
+    }
+
+    /// This rank among those of the node.
+    pub fn lsa_rank(&self) -> Result<Int<'ctx>> {
+        self.comm_u32(dev_comm::LSA_RANK, "lsa_rank")
+    }
+
+    /// Number of ranks on the node.
+    pub fn lsa_size(&self) -> Result<Int<'ctx>> {
+        self.comm_u32(dev_comm::LSA_SIZE, "lsa_size")
+    }
+
+    /// This rank among all ranks.
+    pub fn world_rank(&self) -> Result<Int<'ctx>> {
+        self.comm_u32(dev_comm::RANK, "world_rank")
+    }
+
+    /// Number of all ranks.
+    pub fn world_size(&self) -> Result<Int<'ctx>> {
+        self.comm_u32(dev_comm::WORLD_SIZE, "world_size")
+    }
+
+    /// Address of the first byte of `rank`'s part of a window (`None`: this rank's, by the window's own field).
+    /// `window` is a `ccoWindow_t`: a global pointer to a `ccoWindowDevice`.
+    pub fn window_base(&self, window: PointerValue<'ctx>, rank: Option<Int<'ctx>>) -> Result<Int<'ctx>> {
+        let g = &self.g;
+        let base = int(g.load_invariant(g.context.i64_type(), window, 8, "win_base")?)?;
+        let at = g.field(window, window_device::STRIDE_4G.into(), "stride.addr")?;
+        let stride = int(g.load_invariant(g.context.i32_type(), at, 4, "stride_4g")?)?;
+        let rank = match rank {
+            Some(rank) => rank,
+            None => {
+                let at = g.field(window, window_device::LSA_RANK.into(), "win_rank.addr")?;
+                int(g.load_invariant(g.context.i32_type(), at, 4, "win_rank")?)?
+            }
+        };
+        // rank * stride * 2^32 touches the upper half only, so 32-bit arithmetic is enough.
+        let upper = g.mul(rank, stride, "rank_stride")?;
+        let upper = g.shl(g.zext64(upper, "")?, 32, "rank_offset")?;
+        g.add(base, upper, "rank_base")
+    }
+}
+
+pub(crate) fn int<'ctx>(value: BasicValueEnum<'ctx>) -> Result<Int<'ctx>> {
+    match value {
+        BasicValueEnum::IntValue(value) => Ok(value),
+        other => Err(Error::Build(format!("expected an integer, found {other}"))),
+    }
+}
+
+pub(crate) fn pointer<'ctx>(value: BasicValueEnum<'ctx>) -> Result<PointerValue<'ctx>> {
+    match value {
+        BasicValueEnum::PointerValue(value) => Ok(value),
+        other => Err(Error::Build(format!("expected a pointer, found {other}"))),
+    }
+}

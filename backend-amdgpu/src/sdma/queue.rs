@@ -1,0 +1,136 @@
+//! One queue: its handle, reserving ring space, writing units, publishing.
+//!
+//! Positions are byte counters that never wrap; the ring offset is the position modulo the ring size. Must hold: space is
+//! reserved before it is checked (so producers are ordered by their reservation), a producer publishes only when
+//! everything before its reservation is published, and the pointers are published in the order write pointer, doorbell,
+//! committed pointer, each complete before the next.
+
+use inkwell::IntPredicate;
+use inkwell::values::PointerValue;
+use tilewright_backend_llvm::{Ordering, Scope};
+use tilewright_target::mori_abi::{in_dev_comm, sdma_context, sdma_queue_device_handle as handle};
+
+use super::lanes::Group;
+use super::{Int, Result, Sdma};
+
+/// Pointers of a queue's handle; loaded where they are used.
+#[derive(Clone, Copy)]
+pub(crate) struct Queue<'ctx> {
+    /// The handle itself.
+    at: PointerValue<'ctx>,
+}
+
+impl<'ctx> Sdma<'_, 'ctx> {
+    /// Queue number `queue` towards `peer`. The number is checked at launch (`min_queues`), never here.
+    pub(crate) fn queue(&self, peer: Int<'ctx>, queue: u32) -> Result<Queue<'ctx>> {
+        self.queue_at(peer, self.g.i32(queue))
+    }
+
+    /// As [`Sdma::queue`], for a queue number that is a value.
+    pub(crate) fn queue_at(&self, peer: Int<'ctx>, queue: Int<'ctx>) -> Result<Queue<'ctx>> {
+        let g = &self.g;
+        let table = self.comm_ptr(in_dev_comm(sdma_context::DEVICE_HANDLES), "handles")?;
+        let row = g.mul(peer, self.num_queues()?, "row")?;
+        let index = g.add(row, queue, "queue.index")?;
+        let bytes = g.mul(g.zext64(index, "")?, g.i64(handle::SIZE.into()), "handle.offset")?;
+        Ok(Queue { at: g.offset(table, bytes, "handle")? })
+    }
+
+    /// The pointer that `offset` names in the handle.
+    pub(crate) fn queue_ptr(&self, queue: &Queue<'ctx>, offset: u32, name: &str) -> Result<PointerValue<'ctx>> {
+        self.ptr_field(queue.at, offset, name)
+    }
+
+    /// Reserves `bytes` (64-bit, uniform) for the group and waits until the ring has room. Yields the start position,
+    /// uniform.
+    pub(crate) fn reserve(&self, queue: &Queue<'ctx>, group: &Group<'ctx>, bytes: Int<'ctx>) -> Result<Int<'ctx>> {
+        let g = &self.g;
+        let cached = self.queue_ptr(queue, handle::CACHED_WPTR, "cached_wptr")?;
+        let hint_at = g.field(queue.at, handle::CACHED_HW_READ_INDEX.into(), "read_index")?;
+        let add = || g.atomic_add(cached, bytes, Ordering::Monotonic, Scope::AGENT, "reserved");
+        let base = match group.leads {
+            Some(leads) => g.if_value(leads, "reserve", add)?,
+            None => add()?,
+        };
+        let base = self.first_lane(base, "base")?;
+        let hint = self.load_agent(hint_at, "hint")?;
+        let hint = self.first_lane(hint, "hint.u")?;
+        let end = g.add(base, bytes, "end")?;
+        let short = self.is_short(end, hint)?;
+        g.if_then(short, "refresh", || {
+            let rptr = self.queue_ptr(queue, handle::RPTR, "rptr")?;
+            let [again, room] = g.blocks(["refresh.poll", "refresh.room"])?;
+            g.br(again)?;
+            g.at(again);
+            let read = self.load_system(rptr, "read")?;
+            let read = self.first_lane(read, "read.u")?;
+            let short = self.is_short(end, read)?;
+            g.cond_br(short, again, room)?;
+            g.at(room);
+            self.store_agent(read, hint_at) // spares the next producer this uncached read
+        })?;
+        Ok(base)
+    }
+
+    /// Would bytes up to `end` leave less than one unit free if the engine has read up to `read`?
+    fn is_short(&self, end: Int<'ctx>, read: Int<'ctx>) -> Result<Int<'ctx>> {
+        let in_flight = self.g.sub(end, read, "in_flight")?;
+        self.g.cmp(IntPredicate::UGT, in_flight, self.g.i64(self.facts.max_in_flight_bytes), "short")
+    }
+
+    /// Writes one ring unit of eight dwords at `position` (64-bit).
+    pub(crate) fn write_unit(
+        &self,
+        ring: PointerValue<'ctx>,
+        position: Int<'ctx>,
+        dwords: [Int<'ctx>; 8],
+    ) -> Result<()> {
+        let g = &self.g;
+        // The offset fits 32 bits, so the store can use the ring's address as its uniform base.
+        let low = g.trunc32(position, "position.lo")?;
+        let offset = g.and(low, g.i32((self.facts.ring_bytes - 1) as u32), "ring.offset")?;
+        let unit = g.offset(ring, g.zext64(offset, "")?, "unit")?;
+        let align = self.facts.unit_align_bytes as u32;
+        for (half, four) in dwords.chunks_exact(4).enumerate() {
+            let mut vector = g.context.i32_type().vec_type(4).get_poison();
+            for (lane, dword) in four.iter().enumerate() {
+                vector = g.builder.build_insert_element(vector, *dword, g.i32(lane as u32), "dwords")?;
+            }
+            let at = g.field(unit, half as u64 * 16, "unit.half")?;
+            g.store(vector, at, align)?;
+        }
+        Ok(())
+    }
+
+    /// Publishes everything from `base` to `end` (64-bit positions): waits for the turn, then write pointer, doorbell and
+    /// committed pointer. One lane executes this; `base` and `end` are the same for all lanes that are active.
+    pub(crate) fn publish(&self, queue: &Queue<'ctx>, base: Int<'ctx>, end: Int<'ctx>) -> Result<()> {
+        let g = &self.g;
+        let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
+        let [poll, wait, turn] = g.blocks(["turn.poll", "turn.wait", "turn"])?;
+        g.br(poll)?;
+        g.at(poll);
+        let now = self.load_agent(committed, "committed.now")?;
+        let now = self.first_lane(now, "committed.u")?;
+        let mine = g.cmp(IntPredicate::EQ, now, base, "my_turn")?;
+        g.cond_br(mine, turn, wait)?;
+        g.at(wait);
+        self.sleep(1)?;
+        g.br(poll)?;
+        g.at(turn);
+        self.ring(queue, end)
+    }
+
+    /// Write pointer, doorbell, committed pointer, each complete before the next. mori has no wait between them.
+    pub(crate) fn ring(&self, queue: &Queue<'ctx>, end: Int<'ctx>) -> Result<()> {
+        let wptr = self.queue_ptr(queue, handle::WPTR, "wptr")?;
+        let doorbell = self.queue_ptr(queue, handle::DOORBELL, "doorbell")?;
+        let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
+        self.stores_done()?;
+        self.store_agent(end, wptr)?;
+        self.stores_done()?;
+        self.store_system(end, doorbell)?;
+        self.stores_done()?;
+        self.store_agent(end, committed)
+    }
+}
