@@ -5,6 +5,7 @@
 pub mod diag;
 pub mod dim;
 pub mod dtype;
+pub mod env;
 pub mod expr;
 pub mod layout;
 pub mod module;
@@ -14,6 +15,8 @@ pub mod space;
 pub mod span;
 pub mod stmt;
 pub mod text;
+pub mod threads;
+pub mod types;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use dim::Dim;
