@@ -8,6 +8,24 @@
 //!
 //! This file holds the data; the algebra is one file an operation beside it. Units are elements, never bytes.
 
+mod apply;
+mod canonicalize;
+mod error;
+mod extent;
+mod group;
+mod runs;
+mod slice;
+mod swizzle;
+mod verify;
+
+pub use apply::{Point, flatten, split_digits};
+pub use canonicalize::ThreadScope;
+pub use error::LayoutError;
+pub use group::Grouped;
+pub use runs::{Runs, contiguous_runs};
+pub use slice::Interval;
+pub use verify::{BRUTE_FORCE_LIMIT, flatten_threads};
+
 use std::fmt;
 
 use indexmap::IndexMap;
