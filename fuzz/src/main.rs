@@ -1,0 +1,2 @@
+//! Seeded fuzzing of the front door.
+fn main() {}

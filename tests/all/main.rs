@@ -1,0 +1,3 @@
+//! Tests of the whole workspace, in one binary so that LLVM is linked once.
+
+mod edges;

@@ -1,0 +1,2 @@
+//! Chores of the house: `cargo run -p tilewright-xtask -- tidy`.
+fn main() {}
