@@ -3,8 +3,11 @@
 //! A backend hands over its list of variants. For each copy every variant is asked (a `plan` is cheap and total), so the
 //! report can say of each why it won, lost or declined.
 
+pub mod engine;
+pub mod partition;
 pub mod rewriter;
 pub mod variant;
+pub mod view;
 
 pub use rewriter::{Names, Rewriter};
 pub use variant::{Candidate, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo};

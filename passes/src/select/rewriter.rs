@@ -19,13 +19,13 @@ impl Names {
         self.taken.insert(name.clone());
     }
 
-    /// A new name that starts with `hint`: `i`, `i1`, `i2`, …
+    /// A new name that starts with `hint`: `i`, `i_1`, `i_2`, … (the underscore keeps clear of dtypes such as `i8`).
     pub fn fresh(&mut self, hint: &str) -> Name {
         let mut name = Name::new(hint);
         let mut n = 0u32;
         while !self.taken.insert(name.clone()) {
             n += 1;
-            name = Name::from(format!("{hint}{n}"));
+            name = Name::from(format!("{hint}_{n}"));
         }
         name
     }

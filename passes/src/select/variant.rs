@@ -7,6 +7,7 @@
 use std::fmt;
 
 use tilewright_ir::facts::Facts;
+use tilewright_ir::layout::Interval;
 use tilewright_ir::threads::ActiveSet;
 use tilewright_ir::{BufferTy, Completion, CopyAttrs, DType, Dim, Expr, Layout, Name, Scope, Space, Span};
 use tilewright_target::{Cost, Target};
@@ -89,9 +90,9 @@ pub struct Operand {
     /// Whose part of a window; `None`: this rank's.
     pub rank: Option<Expr>,
     /// Begin and extent in each dimension of the buffer, in elements.
-    pub region: Vec<(Dim, Dim)>,
-    /// Layout of the region over `CopyView::extents` (not canonicalized): offset on `m` is where it begins, in
-    /// elements of the buffer's memory. An error says why the region has no layout of its own.
+    pub region: Vec<Interval>,
+    /// Layout of the region over `CopyView::extents`, thread axes joined for the kernel's warp width; the offset on `m`
+    /// is where it begins, in elements of the buffer's memory. An error says why the region has no layout of its own.
     pub slice: Result<Layout, String>,
 }
 
