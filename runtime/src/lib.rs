@@ -1,1 +1,20 @@
-//! tilewright runtime
+//! Devices, memory and launches.
+//!
+//! **What is here now** is what every device needs and none of it is device code: ranks that cannot be mixed up
+//! ([`rank`]), the running totals of signals across launches ([`signals`]), host images of buffers between guard bytes
+//! ([`memory`]), and the checks before a launch ([`launch`]). The devices themselves (sim, cuda, hip) come with their issues.
+//!
+//! What must hold in this crate:
+//! - No IR, no LLVM, no compiler crate: a runner built from it travels to a GPU machine as one small file.
+//! - No file, clock or environment.
+//! - A launch that cannot be right is refused with one sentence before anything runs; refusing changes no state.
+
+pub mod launch;
+pub mod memory;
+pub mod rank;
+pub mod signals;
+
+pub use launch::{LaunchError, check_launch, check_queues};
+pub use memory::{GuardDamage, GuardedBuffer, MemoryImage};
+pub use rank::{LsaRank, Node, RankError, WorldRank};
+pub use signals::{SignalAdd, SignalError, SignalTotals};
