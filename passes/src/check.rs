@@ -62,7 +62,7 @@ fn check_kernel(kernel: &Kernel, target: &Target, facts: &mut KernelFacts, error
 /// Bytes of a shared buffer, rounded up to 16 so that each begins aligned.
 fn shared_bytes(alloc: &Alloc) -> i64 {
     let ty = tilewright_ir::BufferTy::from(alloc);
-    let span = ty.layout().span().ok().and_then(|s| s.as_const()).unwrap_or(i64::MAX);
+    let span = ty.layout().storage_elems(&ty.shape).ok().and_then(|s| s.as_const()).unwrap_or(i64::MAX);
     alloc.dtype.bytes_for(span).map_or(i64::MAX, |b| b.saturating_add(15) / 16 * 16)
 }
 
