@@ -80,7 +80,7 @@ pub struct PacketForm {
     pub dwords: u32,
     /// What follows them.
     pub tail: Tail,
-    /// Constant bits of the header: operation [7:0], sub-operation [15:8] and bits that tell forms apart.
+    /// Constant bits of the header: operation (bits 7 to 0), sub-operation (bits 15 to 8) and bits that tell forms apart.
     pub header: u32,
     /// Header bits that are constant; a dword `h` starts such a packet iff `h & header_mask == header`.
     pub header_mask: u32,
