@@ -2,16 +2,20 @@
 //!
 //! This crate knows no target, reads no file and is the only place with syntax.
 
+pub mod cast;
 pub mod diag;
 pub mod dim;
 pub mod dtype;
 pub mod env;
+pub mod eval;
 pub mod expr;
 pub mod facts;
+pub mod interp;
 pub mod layout;
 pub mod module;
 pub mod name;
 pub mod op;
+pub mod signals;
 pub mod space;
 pub mod span;
 pub mod stmt;
