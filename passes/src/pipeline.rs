@@ -115,6 +115,8 @@ impl std::fmt::Debug for Pass {
 pub static PASSES: &[Pass] = &[
     // First of all the rules of the language, so that every later pass may rely on names, types, shapes and scopes.
     Pass { name: "verify", summary: "Check of the language's rules at tile level", run: run_verify },
+    // How many notifies each wait is for can be read off only while the copies that notify are still there.
+    Pass { name: "count-signals", summary: "Derivation of the counts that signal waits are for", run: crate::count_signals::run },
     // Copies become primitive ops while regions, layouts and guards are still as the author wrote them; elementwise tile
     // ops go the same way. Afterwards no tile op remains, and each posted copy says how it completes.
     Pass { name: "select-copies", summary: "Choice of a variant for each copy", run: crate::select::engine::run },

@@ -156,7 +156,7 @@ impl Folder {
     }
 
     fn expr(&self, e: &Expr, at: &Context) -> Expr {
-        let folded = e.rewrite(&mut |e| {
+        e.rewrite(&mut |e| {
             let e = match &e.kind {
                 ExprKind::Var(n) => match self.values.get(n) {
                     Some(v) => Expr { kind: v.kind.clone(), span: e.span },
@@ -166,8 +166,7 @@ impl Folder {
             };
             let span = e.span;
             Expr { span, ..fold(e, at) }
-        });
-        folded
+        })
     }
 }
 
