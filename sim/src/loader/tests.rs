@@ -202,6 +202,30 @@ fn segments_are_checked() {
 }
 
 #[test]
+fn entries_are_aligned() {
+    // Symbol 1 of the dynamic table (24 bytes each, value at +8) and the descriptor move the entry together by one instruction.
+    assert_eq!(
+        refused(|file| {
+            file[0x590 + 24 + 8] = 0x04;
+            file[DESCRIPTOR + 16] = 0x44;
+        }),
+        "malformed code object: kernel `scale`: entry 0x1804 is not a multiple of 256"
+    );
+}
+
+#[test]
+fn relocations_are_refused() {
+    // The first entry of the dynamic segment becomes DT_RELASZ (8) with 24 bytes.
+    assert_eq!(
+        refused(|file| {
+            file[0xd40..0xd48].copy_from_slice(&8u64.to_le_bytes());
+            file[0xd48..0xd50].copy_from_slice(&24u64.to_le_bytes());
+        }),
+        "the code object needs 24 bytes of dynamic relocations, the loader applies none"
+    );
+}
+
+#[test]
 fn no_truncation_and_no_flipped_byte_panics() {
     for length in 0..OBJECT.len() {
         assert!(CodeObject::load(&OBJECT[..length], &GFX950).is_err(), "{length}");

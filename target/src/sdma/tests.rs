@@ -43,6 +43,64 @@ fn no_field_overlaps_another_or_the_header() {
     }
 }
 
+/// Every bit that a form names, dword by dword, written out by hand.
+#[test]
+fn fields_have_their_width_and_place() {
+    const F: u32 = u32::MAX;
+    let gfx9: [(&PacketForm, &[u32]); 12] = [
+        (&gfx9::NOP, &[0x3fff_ffff]),
+        (&gfx9::COPY_LINEAR, &[0x0805_ffff, 0x3fff_ffff, 0x0303_0000, F, F, F, F]),
+        (&gfx9::COPY_BROADCAST, &[0x0805_ffff, 0x3fff_ffff, 0x0303_0300, F, F, F, F, F, F]),
+        (
+            &gfx9::COPY_SUB_WINDOW,
+            &[
+                0xe000_ffff,
+                F,
+                F,
+                0x3fff_3fff,
+                0xffff_e7ff,
+                0x0fff_ffff,
+                F,
+                F,
+                0x3fff_3fff,
+                0xffff_e7ff,
+                0x0fff_ffff,
+                0x3fff_3fff,
+                0x0303_07ff,
+            ],
+        ),
+        (&gfx9::COPY_SWAP, &[0x0000_ffff, 0x3fff_ffff, 0, F, F, F, F]),
+        (&gfx9::WRITE_LINEAR, &[0x0000_ffff, F, F, 0x030f_ffff]),
+        (&gfx9::FENCE, &[0x0000_ffff, F, F, F]),
+        (&gfx9::TRAP, &[0x0000_ffff, 0x0fff_ffff]),
+        (&gfx9::POLL_REGMEM, &[0xf400_ffff, F, F, F, F, 0x0fff_ffff]),
+        (&gfx9::ATOMIC, &[0xfe05_ffff, F, F, F, F, F, F, 0x0000_1fff]),
+        (&gfx9::CONST_FILL, &[0xc003_ffff, F, F, F, 0x003f_ffff]),
+        (&gfx9::TIMESTAMP, &[0x0000_ffff, F, F]),
+    ];
+    let gfx1250: [(&PacketForm, &[u32]); 11] = [
+        (&gfx1250::COPY_LINEAR, &[0xd804_ffff, 0x3fff_ffff, 0x7c7c_0000, F, F, F, F]),
+        (&gfx1250::COPY_BROADCAST, &[0xd804_ffff, 0x3fff_ffff, 0x7c7c_0000, F, F, F, F, F, F]),
+        (&gfx1250::COPY_MULTICAST, &[0xd000_ffff, 0x3fff_ffff, 0x7c7c_03ff, F, F]),
+        (&gfx1250::COPY_SUB_WINDOW, &[0xf000_ffff, F, F, F, 0xffff_3fff, F, F, F, F, 0xffff_3fff, F, F, 0x7c7c_3fff]),
+        (&gfx1250::FENCE, &[0x1fd3_ffff, F, F, F]),
+        (&gfx1250::FENCE_64B, &[0x1fd3_ffff, F, F, F, F]),
+        (&gfx1250::POLL_REGMEM, &[0xf000_ffff, F, F, F, F, 0x3fff_ffff]),
+        (&gfx1250::POLL_MEM_64B, &[0x7700_ffff, F, F, F, F, F, F, 0x30ff_0000]),
+        (&gfx1250::ATOMIC, &[0xfff5_ffff, F, F, F, F, F, F, 0x0000_1fff]),
+        (&gfx1250::CONST_FILL, &[0xffd3_ffff, F, F, F, 0x003f_ffff]),
+        (&gfx1250::TIMESTAMP, &[0x1f00_ffff, F, F]),
+    ];
+    for (form, expected) in gfx9.into_iter().chain(gfx1250) {
+        let mut named = vec![0u32; form.dwords as usize];
+        named[0] = form.header_mask;
+        for field in form.fields {
+            named[field.dword as usize] |= field.mask();
+        }
+        assert_eq!(named, expected, "{}", form.name);
+    }
+}
+
 #[test]
 fn each_header_has_one_form() {
     for set in [&gfx9::PACKETS, &gfx1250::PACKETS] {
