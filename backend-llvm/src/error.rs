@@ -2,6 +2,7 @@
 //! instruction. Must hold: every public function of the backends returns this (or wraps it) instead of panicking.
 
 use thiserror::Error as ThisError;
+use tilewright_ir::Span;
 
 /// Why no machine code came out.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
@@ -51,11 +52,41 @@ pub enum Error {
     #[error("cannot build an instruction: {0}")]
     Build(String),
     /// The program needs something that this target does not have.
-    #[error("{0}")]
-    Unsupported(String),
-    /// The lowered program breaks a rule of the IR that the verifier should have caught.
-    #[error("malformed lowered program: {0}")]
-    Malformed(String),
+    #[error("{message}")]
+    Unsupported {
+        /// One sentence: what is missing, and where to have it.
+        message: String,
+        /// The statement or operand that needs it.
+        span: Span,
+    },
+    /// The lowered program breaks a rule of the IR that the verifier should have caught: a fault of a pass.
+    #[error("malformed lowered program: {message}")]
+    Malformed {
+        /// What is wrong.
+        message: String,
+        /// Where.
+        span: Span,
+    },
+}
+
+impl Error {
+    /// Something this target does not have.
+    pub fn unsupported(span: Span, message: impl Into<String>) -> Self {
+        Error::Unsupported { message: message.into(), span }
+    }
+
+    /// A broken rule of the lowered IR.
+    pub fn malformed(span: Span, message: impl Into<String>) -> Self {
+        Error::Malformed { message: message.into(), span }
+    }
+
+    /// The place in the source, for the kinds that have one.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            Error::Unsupported { span, .. } | Error::Malformed { span, .. } => Some(*span),
+            _ => None,
+        }
+    }
 }
 
 impl From<inkwell::builder::BuilderError> for Error {

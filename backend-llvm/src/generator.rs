@@ -101,7 +101,8 @@ pub struct Gen<'a, 'ctx> {
     pub function: FunctionValue<'ctx>,
 }
 
-type Int<'ctx> = IntValue<'ctx>;
+/// An integer value.
+pub type Int<'ctx> = IntValue<'ctx>;
 type Result<T> = std::result::Result<T, Error>;
 
 /// Constants and types.
@@ -302,6 +303,39 @@ impl<'ctx> Gen<'_, 'ctx> {
             return Ok(pointer);
         }
         Ok(raw::gep(self.builder, self.context.i8_type(), pointer, self.i64(bytes), true, name)?)
+    }
+
+    /// `&pointer[index]` for elements of type `element`.
+    pub fn element(
+        &self,
+        pointer: PointerValue<'ctx>,
+        element: BasicTypeEnum<'ctx>,
+        index: Int<'ctx>,
+        name: &str,
+    ) -> Result<PointerValue<'ctx>> {
+        Ok(raw::gep(self.builder, element, pointer, index, false, name)?)
+    }
+
+    /// A stack slot in the entry block, where LLVM promotes it to registers, aligned to `align` bytes.
+    pub fn entry_alloca(&self, ty: BasicTypeEnum<'ctx>, align: u32, name: &str) -> Result<PointerValue<'ctx>> {
+        let here = self.here()?;
+        let entry = self.function.get_first_basic_block().ok_or_else(|| Error::Build("the function is empty".into()))?;
+        match entry.get_first_instruction() {
+            Some(first) => self.builder.position_before(&first),
+            None => self.builder.position_at_end(entry),
+        }
+        let slot = self.builder.build_alloca(ty, name)?;
+        set_align(slot.as_instruction_value(), align)?;
+        self.at(here);
+        Ok(slot)
+    }
+
+    /// Says that a loaded integer lies in `least..end`.
+    pub fn set_range(&self, load: InstructionValue<'ctx>, least: u64, end: u64) -> Result<()> {
+        let bits = self.context.i32_type();
+        let node = self.context.metadata_node(&[bits.const_int(least, false).into(), bits.const_int(end, false).into()]);
+        let kind = raw::metadata_kind(self.context, "range");
+        load.set_metadata(node, kind).map_err(|e| Error::Build(format!("range: {e}")))
     }
 
     /// A load of `ty` at `pointer`, aligned to `align` bytes (a power of two).

@@ -11,13 +11,14 @@
 //! assert_eq!(machine.cpu(), "gfx950");
 //! ```
 
+pub mod emit;
 mod error;
 mod generator;
 mod machine;
 mod raw;
 
 pub use error::Error;
-pub use generator::{AddressSpace, Gen, Ordering, Scope};
+pub use generator::{AddressSpace, Gen, Int, Ordering, Scope};
 pub use machine::{Emitted, Machine, MachineSpec, OptLevel, Output};
 
 /// The folder of the LLVM library this build was linked against.

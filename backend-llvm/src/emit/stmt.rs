@@ -1,0 +1,137 @@
+//! Statements.
+//!
+//! Must hold: tile-level statements are errors here; `unroll for` repeats the body while that stays reasonable (a loop
+//! means the same); `assume` emits nothing, since what follows from it has been used by then.
+
+use inkwell::IntPredicate;
+use tilewright_ir::{Block, DType, Expr, Name, ScalarTy, Scope, Stmt, StmtKind};
+
+use super::scalar::Value;
+use super::scope::Meaning;
+use super::{Emitter, Error, Result};
+
+/// Statements up to which `unroll for` repeats its body; beyond it loops, so that no input makes the module explode.
+const MOST_UNROLLED: u64 = 1 << 17;
+
+/// Iterations of one `unroll for` that are repeated.
+const MOST_REPEATS: i64 = 1 << 12;
+
+impl<'ctx> Emitter<'_, '_, 'ctx> {
+    /// The statements of a block, whose names end with it.
+    pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
+        self.names.enter();
+        let result = block.iter().try_for_each(|stmt| self.stmt(stmt));
+        self.names.leave();
+        result
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
+        self.written += 1;
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Let { name, ty, value } => {
+                let value = match ty {
+                    Some(ty) => self.expr_as(value, *ty)?,
+                    None => self.expr(value)?,
+                };
+                self.bind_value(name, value);
+                Ok(())
+            }
+            StmtKind::Load { name, from } => {
+                let value = self.load_element(from)?;
+                self.bind_value(name, value);
+                Ok(())
+            }
+            StmtKind::Store { to, value } => self.store_element(to, value),
+            StmtKind::Alloc(alloc) => self.alloc(alloc, span),
+            StmtKind::For { var, lo, hi, unroll, body } => self.for_loop(var, lo, hi, *unroll, body),
+            StmtKind::If { cond, then, els } => self.branch(cond, then, els.as_ref()),
+            StmtKind::Sync(scope) => self.hooks.barrier(self, *scope, span),
+            StmtKind::Assume(_) | StmtKind::Signal { .. } => Ok(()),
+            StmtKind::Prim(op) => self.prim(op, span),
+            StmtKind::Tile(op) => Err(Error::malformed(span, format!("the tile op `{}` is left", op.kind.as_str()))),
+            StmtKind::WaitToken(_) | StmtKind::WaitSignal { .. } => Err(Error::malformed(span, "a tile-level wait is left")),
+            StmtKind::Posted { .. } => Err(Error::malformed(span, "a posted copy whose wait was not placed is left")),
+        }
+    }
+
+    pub(crate) fn bind_value(&mut self, name: &Name, value: Value<'ctx>) {
+        // Constants have no name of their own, and what was named keeps its first name.
+        if value.llvm.get_name().is_empty() {
+            value.llvm.set_name(name.as_str());
+        }
+        self.names.bind(name, Meaning::Value(value));
+    }
+
+    fn for_loop(&mut self, var: &Name, lo: &Expr, hi: &Expr, unroll: bool, body: &Block) -> Result<()> {
+        let (first, end) = (self.index(lo)?, self.index(hi)?);
+        let constant = first.get_sign_extended_constant().zip(end.get_sign_extended_constant());
+        if let (true, Some((first, end))) = (unroll, constant)
+            && end.saturating_sub(first) <= MOST_REPEATS
+            && self.written < MOST_UNROLLED
+        {
+            for i in first..end {
+                self.names.enter();
+                let value = Value::new(ScalarTy::Index, self.g.i64(i as u64));
+                self.names.bind(var, Meaning::Value(value));
+                let result = self.block(body);
+                self.names.leave();
+                result?;
+            }
+            return Ok(());
+        }
+        let name = var.as_str();
+        let before = self.g.here()?;
+        let names = [format!("{name}.head"), format!("{name}.body"), format!("{name}.end")];
+        let [head, inside, done] = self.g.blocks([&names[0], &names[1], &names[2]])?;
+        self.g.br(head)?;
+        self.g.at(head);
+        let phi = self.g.phi(self.g.context.i64_type(), &[(&first, before)], name)?;
+        let now = phi.as_basic_value().into_int_value();
+        let more = self.g.cmp(IntPredicate::SLT, now, end, &format!("{name}.more"))?;
+        self.g.cond_br(more, inside, done)?;
+        self.g.at(inside);
+        self.names.enter();
+        self.names.bind(var, Meaning::Value(Value::new(ScalarTy::Index, now)));
+        let result = self.block(body);
+        self.names.leave();
+        result?;
+        // Below `end`, so one more does not overflow.
+        let next = self.g.builder.build_int_nsw_add(now, self.g.i64(1), &format!("{name}.next"))?;
+        phi.add_incoming(&[(&next, self.g.here()?)]);
+        self.g.br(head)?;
+        self.g.at(done);
+        Ok(())
+    }
+
+    fn branch(&mut self, cond: &Expr, then: &Block, els: Option<&Block>) -> Result<()> {
+        let condition = self.expr_as(cond, ScalarTy::Num(DType::Bool))?.int()?;
+        match els {
+            None => {
+                let [yes, done] = self.g.blocks(["then", "endif"])?;
+                self.g.cond_br(condition, yes, done)?;
+                self.g.at(yes);
+                self.block(then)?;
+                self.g.br(done)?;
+                self.g.at(done);
+            }
+            Some(els) => {
+                let [yes, no, done] = self.g.blocks(["then", "else", "endif"])?;
+                self.g.cond_br(condition, yes, no)?;
+                self.g.at(yes);
+                self.block(then)?;
+                self.g.br(done)?;
+                self.g.at(no);
+                self.block(els)?;
+                self.g.br(done)?;
+                self.g.at(done);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The scope that a word in an attribute names.
+pub(crate) fn scope_word(word: Option<&str>) -> Scope {
+    word.and_then(Scope::parse).unwrap_or(Scope::Cta)
+}
