@@ -3,5 +3,10 @@
 //! Must hold: kernels are ABI-compatible with mori (`ccoDevComm` by value, `ccoWindow_t` pointers); intrinsics are gated
 //! by the target's table before LLVM sees them; only `link` touches files.
 
+mod compile;
+mod hooks;
 pub mod link;
+mod ops;
 pub mod sdma;
+
+pub use compile::{CompileError, Compiled, Options, compile, describe_arguments};

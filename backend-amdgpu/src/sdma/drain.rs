@@ -5,11 +5,11 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
-use tilewright_backend_llvm::{Ordering, Scope};
 use tilewright_target::mori_abi::{in_dev_comm, sdma_context, sdma_queue_device_handle as handle};
 
 use super::queue::Queue;
 use super::{Coop, Int, Result, Sdma};
+use crate::hooks::{wave_barrier, workgroup_barrier};
 
 impl<'ctx> Sdma<'_, 'ctx> {
     /// Rings the doorbell of one queue for everything posted to it, by the scope's first thread (or by each active lane
@@ -109,16 +109,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
     fn meet(&self, coop: Coop) -> Result<()> {
         self.g.mark_convergent();
         match coop {
-            Coop::Thread => {}
-            Coop::Warp => {
-                self.g.intrinsic("llvm.amdgcn.wave.barrier", &[], &[], "")?;
-            }
-            Coop::Block => {
-                self.g.fence(Ordering::Release, Scope::WORKGROUP)?;
-                self.g.intrinsic("llvm.amdgcn.s.barrier", &[], &[], "")?;
-                self.g.fence(Ordering::Acquire, Scope::WORKGROUP)?;
-            }
+            Coop::Thread => Ok(()),
+            Coop::Warp => wave_barrier(&self.g),
+            Coop::Block => workgroup_barrier(&self.g),
         }
-        Ok(())
     }
 }

@@ -7,7 +7,7 @@
 
 use inkwell::values::{BasicValueEnum, PointerValue};
 use tilewright_backend_llvm::{AddressSpace, Error, Ordering, Scope};
-use tilewright_target::mori_abi::{dev_comm, in_dev_comm, sdma_context, window_device};
+use tilewright_target::mori_abi::{dev_comm, in_dev_comm, sdma_context};
 
 use super::{Int, Result, Sdma, StoreWait};
 
@@ -79,41 +79,6 @@ impl<'ctx> Sdma<'_, 'ctx> {
     /// This rank among those of the node.
     pub fn lsa_rank(&self) -> Result<Int<'ctx>> {
         self.comm_u32(dev_comm::LSA_RANK, "lsa_rank")
-    }
-
-    /// Number of ranks on the node.
-    pub fn lsa_size(&self) -> Result<Int<'ctx>> {
-        self.comm_u32(dev_comm::LSA_SIZE, "lsa_size")
-    }
-
-    /// This rank among all ranks.
-    pub fn world_rank(&self) -> Result<Int<'ctx>> {
-        self.comm_u32(dev_comm::RANK, "world_rank")
-    }
-
-    /// Number of all ranks.
-    pub fn world_size(&self) -> Result<Int<'ctx>> {
-        self.comm_u32(dev_comm::WORLD_SIZE, "world_size")
-    }
-
-    /// Address of the first byte of `rank`'s part of a window (`None`: this rank's, by the window's own field).
-    /// `window` is a `ccoWindow_t`: a global pointer to a `ccoWindowDevice`.
-    pub fn window_base(&self, window: PointerValue<'ctx>, rank: Option<Int<'ctx>>) -> Result<Int<'ctx>> {
-        let g = &self.g;
-        let base = int(g.load_invariant(g.context.i64_type(), window, 8, "win_base")?)?;
-        let at = g.field(window, window_device::STRIDE_4G.into(), "stride.addr")?;
-        let stride = int(g.load_invariant(g.context.i32_type(), at, 4, "stride_4g")?)?;
-        let rank = match rank {
-            Some(rank) => rank,
-            None => {
-                let at = g.field(window, window_device::LSA_RANK.into(), "win_rank.addr")?;
-                int(g.load_invariant(g.context.i32_type(), at, 4, "win_rank")?)?
-            }
-        };
-        // rank * stride * 2^32 touches the upper half only, so 32-bit arithmetic is enough.
-        let upper = g.mul(rank, stride, "rank_stride")?;
-        let upper = g.shl(g.zext64(upper, "")?, 32, "rank_offset")?;
-        g.add(base, upper, "rank_base")
     }
 }
 

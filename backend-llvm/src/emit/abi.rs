@@ -11,7 +11,6 @@ use inkwell::values::{BasicValueEnum, FunctionValue};
 use tilewright_ir::{DType, Kernel, Name, ParamTy, ScalarTy, Space};
 use tilewright_target::mori_abi::dev_comm;
 
-use super::scalar::Value;
 use super::scope::{Buffer, Meaning};
 use super::{Emitter, Error, Result, TargetHooks};
 use crate::generator::AddressSpace;

@@ -8,7 +8,7 @@ use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValue, BasicValueEnum, PointerValue};
 use tilewright_ir::stmt::{Alloc, walk_block};
-use tilewright_ir::{BufferTy, DType, Expr, Kernel, Place, PlaceIndex, ScalarTy, Space, Span, StmtKind};
+use tilewright_ir::{BufferTy, DType, Expr, Kernel, Name, Place, PlaceIndex, ScalarTy, Space, Span, StmtKind};
 use tilewright_target::mori_abi::window_device;
 
 use super::scalar::Value;
@@ -85,7 +85,7 @@ impl<'ctx> Allocator<'ctx> {
 ///
 /// # Errors
 /// [`Error::Build`] only.
-pub(crate) fn window_pointer<'ctx>(
+pub fn window_pointer<'ctx>(
     g: &Gen<'_, 'ctx>,
     window: PointerValue<'ctx>,
     rank: Option<Int<'ctx>>,
@@ -152,7 +152,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         self.g.entry_alloca(ty.as_basic_type_enum(), LEAST_ALIGN, alloc.name.as_str())
     }
 
-    /// The element type of the buffer a place is in, and the place's address; what is below a byte must start one.
+    /// The type of the buffer a place is in, and the place's address; an element below a byte must start one.
     ///
     /// # Errors
     /// [`Error::Malformed`] for logical indices, which lowering replaces.
@@ -165,6 +165,26 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         };
         let pointer = self.g.offset(base, bytes, &format!("{}.at", place.buf.as_str()))?;
         Ok((buffer, pointer))
+    }
+
+    /// The type of a buffer by name.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the name is no buffer here.
+    pub fn buffer_type(&self, name: &Name, span: Span) -> Result<BufferTy> {
+        self.names.buffer(name, span).map(|buffer| buffer.ty)
+    }
+
+    /// The address of a place in device memory as an i64: what copy engines are given.
+    ///
+    /// # Errors
+    /// As [`Emitter::place_pointer`]; [`Error::Malformed`] for places elsewhere.
+    pub fn place_address(&mut self, place: &Place) -> Result<Int<'ctx>> {
+        let (buffer, pointer) = self.place_pointer(place)?;
+        if !buffer.space.is_device_memory() {
+            return Err(Error::malformed(place.span, "a copy engine reaches device memory only"));
+        }
+        Ok(self.g.builder.build_ptr_to_int(pointer, self.g.context.i64_type(), "address")?)
     }
 
     /// The buffer's type, the address of its first element (of the rank that the place names) and the element's number.

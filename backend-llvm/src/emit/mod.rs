@@ -24,7 +24,7 @@ use tilewright_ir::{Kernel, PrimOp, Scope as Threads, Span};
 use tilewright_target::Target;
 
 pub use abi::{Argument, ArgumentKind, arguments};
-pub use memory::shared_bytes;
+pub use memory::{shared_bytes, window_pointer};
 pub use ops::{arg, arg_expr, arg_place};
 pub use scalar::Value;
 

@@ -90,16 +90,6 @@ impl<'ctx> Gen<'_, 'ctx> {
         }
     }
 
-    /// The type of a value in registers.
-    pub(crate) fn value_type(&self, class: Class) -> BasicTypeEnum<'ctx> {
-        match class {
-            Class::Int { bits, .. } => self.int_type(bits).as_basic_type_enum(),
-            Class::Float(dtype) => self.float_type(dtype).as_basic_type_enum(),
-            Class::Small(dtype) => self.int_type(dtype.bits()).as_basic_type_enum(),
-            Class::Bool => self.context.bool_type().as_basic_type_enum(),
-        }
-    }
-
     /// The type of an element in memory; one byte for what is smaller.
     pub(crate) fn memory_type(&self, dtype: DType) -> BasicTypeEnum<'ctx> {
         match Class::of(ScalarTy::Num(dtype)) {

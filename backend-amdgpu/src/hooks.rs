@@ -1,0 +1,117 @@
+//! What an AMD GPU does differently: ids, barriers, fences, the kernel's convention.
+//!
+//! Must hold: a kernel asks for no hidden argument and no register that it does not use (the `amdgpu-no-*` attributes), so
+//! that its argument block is the author's; a barrier is a release, the barrier, an acquire at workgroup scope.
+
+use inkwell::values::IntValue;
+use tilewright_backend_llvm::emit::{Emitter, FenceScope, Shape, TargetHooks};
+use tilewright_backend_llvm::{AddressSpace, Error, Gen, Ordering, Scope};
+use tilewright_ir::{PrimOp, Scope as Threads, Span};
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// LLVM's number of the `amdgpu_kernel` calling convention.
+const AMDGPU_KERNEL: u32 = 91;
+
+/// What our kernels never use; without these LLVM reserves registers and 256 bytes of hidden arguments for it.
+const UNUSED: [&str; 10] = [
+    "amdgpu-no-completion-action",
+    "amdgpu-no-default-queue",
+    "amdgpu-no-dispatch-id",
+    "amdgpu-no-dispatch-ptr",
+    "amdgpu-no-heap-ptr",
+    "amdgpu-no-hostcall-ptr",
+    "amdgpu-no-implicitarg-ptr",
+    "amdgpu-no-lds-kernel-id",
+    "amdgpu-no-multigrid-sync-arg",
+    "amdgpu-no-queue-ptr",
+];
+
+/// The hooks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AmdHooks;
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+fn axis(dimension: u8) -> &'static str {
+    AXES.get(usize::from(dimension)).copied().unwrap_or("x")
+}
+
+impl TargetHooks for AmdHooks {
+    fn dynamic_shared_above(&self) -> Option<u64> {
+        None
+    }
+
+    fn devcomm_passing(&self) -> (AddressSpace, &'static str) {
+        (AddressSpace::Constant, "byref")
+    }
+
+    fn begin_kernel<'ctx>(&self, g: &Gen<'_, 'ctx>, shape: &Shape) -> Result<()> {
+        g.function.set_call_conventions(AMDGPU_KERNEL);
+        g.flag("nounwind");
+        g.flag("convergent");
+        for attribute in UNUSED {
+            g.attribute(attribute, "");
+        }
+        g.attribute("amdgpu-flat-work-group-size", &format!("{0},{0}", shape.threads));
+        g.attribute("uniform-work-group-size", "true");
+        Ok(())
+    }
+
+    fn thread_id<'ctx>(&self, g: &Gen<'_, 'ctx>, dimension: u8) -> Result<IntValue<'ctx>> {
+        let axis = axis(dimension);
+        g.int_intrinsic(&format!("llvm.amdgcn.workitem.id.{axis}"), &[], &[], &format!("tid_{axis}"))
+    }
+
+    fn block_id<'ctx>(&self, g: &Gen<'_, 'ctx>, dimension: u8) -> Result<IntValue<'ctx>> {
+        let axis = axis(dimension);
+        g.int_intrinsic(&format!("llvm.amdgcn.workgroup.id.{axis}"), &[], &[], &format!("bid_{axis}"))
+    }
+
+    fn barrier<'ctx>(&self, e: &mut Emitter<'_, '_, 'ctx>, scope: Threads, span: Span) -> Result<()> {
+        match scope {
+            Threads::Thread => Ok(()),
+            // All lanes of a wave are at one instruction; only the compiler must not move accesses across.
+            Threads::Warp if e.shape.warp <= e.target.warp_size => wave_barrier(&e.g),
+            Threads::Warpgroup if 4 * e.shape.warp < e.shape.threads => Err(Error::unsupported(
+                span,
+                format!("{} has no barrier of a warpgroup that is only part of its block: use `sync cta`", e.target.name),
+            )),
+            Threads::Warp | Threads::Warpgroup | Threads::Cta => workgroup_barrier(&e.g),
+        }
+    }
+
+    fn fence<'ctx>(&self, g: &Gen<'_, 'ctx>, ordering: Ordering, scope: FenceScope) -> Result<()> {
+        let scope = match scope {
+            FenceScope::System => Scope::SYSTEM,
+            FenceScope::Agent => Scope::AGENT,
+            FenceScope::Cta => Scope::WORKGROUP,
+            FenceScope::Warp => Scope::WAVEFRONT,
+        };
+        g.fence(ordering, scope).map(|_| ())
+    }
+
+    fn pause<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
+        g.intrinsic("llvm.amdgcn.s.sleep", &[], &[g.i32(2).into()], "").map(|_| ())
+    }
+
+    fn op<'ctx>(&self, e: &mut Emitter<'_, '_, 'ctx>, op: &PrimOp, span: Span) -> Result<()> {
+        crate::ops::emit(e, op, span)
+    }
+}
+
+/// All threads of the workgroup meet and see each other's writes.
+pub(crate) fn workgroup_barrier(g: &Gen<'_, '_>) -> Result<()> {
+    g.fence(Ordering::Release, Scope::WORKGROUP)?;
+    g.intrinsic("llvm.amdgcn.s.barrier", &[], &[], "")?;
+    g.fence(Ordering::Acquire, Scope::WORKGROUP)?;
+    Ok(())
+}
+
+/// Keeps the accesses of a wave's lanes on their side.
+pub(crate) fn wave_barrier(g: &Gen<'_, '_>) -> Result<()> {
+    g.fence(Ordering::Release, Scope::WAVEFRONT)?;
+    g.intrinsic("llvm.amdgcn.wave.barrier", &[], &[], "")?;
+    g.fence(Ordering::Acquire, Scope::WAVEFRONT)?;
+    Ok(())
+}
