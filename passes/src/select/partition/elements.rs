@@ -1,0 +1,276 @@
+//! The loop over single elements: right for every layout, fast for none.
+//!
+//! Digits are those of the copy's own index. The address on each side is what the layout says, by division and remainder.
+//! Between memories one thread of each group does everything; for a local operand every thread runs the loop and acts
+//! where the element is its own.
+
+use std::collections::BTreeSet;
+
+use tilewright_ir::threads::ActiveSet;
+use tilewright_ir::{Axis, BinOp, Completion, Dim, Expr, Iter, Layout, Scope, Space, Special};
+use tilewright_target::Target;
+
+use super::build::Crew;
+use super::copy::{Move, check_attrs, flat_of};
+use super::digits::is_memory;
+use super::emit::{Script, all_of};
+use super::owners::{coordinate, groups};
+use super::price::{Priced, price};
+use super::vector::Limit;
+use super::walk::{Side, Term, Walk, parts_of};
+use super::work::Dealing;
+use crate::select::rewriter::Rewriter;
+use crate::select::variant::{Candidate, CopyView, Operand, ParamValue, Reject};
+
+/// Most pairs of elements and threads whose ownership is checked at compile time.
+const CHECK_LIMIT: i64 = 1 << 21;
+
+/// The layout that addresses an operand, and the flat index into it of the copy's first element and per digit.
+struct Reach {
+    layout: Layout,
+    base: Dim,
+    weights: Vec<Dim>,
+}
+
+fn layout_error(op: &Operand, why: String) -> Reject {
+    Reject::Layout { operand: op.buf.to_string(), why }
+}
+
+/// By the slice where there is one, else by the layout of the whole buffer.
+fn reach(op: &Operand, extents: &[Dim]) -> Result<Reach, Reject> {
+    if let Ok(slice) = &op.slice {
+        return Ok(Reach { layout: slice.clone(), base: Dim::ZERO, weights: row_major(extents) });
+    }
+    let shape = &op.ty.shape;
+    let strides = row_major(shape);
+    let mut base = Dim::ZERO;
+    let mut weights = Vec::new();
+    for (span, stride) in op.region.iter().zip(&strides) {
+        base = base.add(&span.begin.mul(stride));
+        if !span.extent.is(1) {
+            weights.push(stride.clone());
+        }
+    }
+    if weights.len() != extents.len() {
+        return Err(layout_error(
+            op,
+            format!("has {} dimensions that are not 1, the copy {}", weights.len(), extents.len()),
+        ));
+    }
+    Ok(Reach { layout: op.ty.layout().over(shape), base, weights })
+}
+
+fn row_major(extents: &[Dim]) -> Vec<Dim> {
+    let mut weight = Dim::ONE;
+    let mut out: Vec<Dim> = extents
+        .iter()
+        .rev()
+        .map(|e| {
+            let w = weight.clone();
+            weight = weight.mul(e);
+            w
+        })
+        .collect();
+    out.reverse();
+    out
+}
+
+/// The part of `reach` on one axis, as a side of the walk.
+fn side_on(op: &Operand, reach: &Reach, axis: &Axis) -> Side {
+    let tile = &reach.layout.tile;
+    let on_m = *axis == Axis::M;
+    let mut side = Side::new(op, tile.offset_on(axis), reach.layout.swizzle.filter(|_| on_m));
+    let iters: Vec<Iter> = tile.shard.iter().filter(|it| !it.extent.is(1) || !reach.base.is(0)).cloned().collect();
+    let mut parts = parts_of(&iters);
+    parts.retain(|p| p.axis == *axis && !p.stride.is(0));
+    for p in &mut parts {
+        p.axis = Axis::M;
+    }
+    let q = reach.weights.iter().enumerate().map(|(v, w)| (v, w.clone())).collect();
+    if !parts.is_empty() {
+        side.terms.push(Term::Mixed { base: reach.base.clone(), q, parts });
+    }
+    side
+}
+
+/// Adds the replicas of `op` on `axis` to side `k` as further loops.
+fn add_replicas(walk: &mut Walk, k: usize, reach: &Reach, axis: &Axis) {
+    for it in reach.layout.tile.replica.iter().filter(|it| it.axis == *axis && !it.extent.is(1)) {
+        let var = walk.add_var(it.extent.clone());
+        walk.sides[k].terms.push(Term::Digit { var, stride: it.stride.clone() });
+    }
+}
+
+/// One element at a time.
+///
+/// # Errors
+/// Owners of a local operand that do not run the copy, or bytes that two threads would write.
+pub fn plan_elements(view: &CopyView, target: &Target) -> Result<Candidate, Reject> {
+    check_attrs(view)?;
+    let crew = Crew::of(view)?;
+    let bits = view.dst.dtype().bits();
+    if let Some(forced) = view.attrs.vec.filter(|v| *v != bits) {
+        return Err(Reject::Attribute { why: format!("vec = {forced}: this moves single elements of {bits} bits") });
+    }
+    let reaches = [reach(&view.dst, &view.extents)?, reach(&view.src, &view.extents)?];
+    let ops = [&view.dst, &view.src];
+    let mut walk = Walk { vars: Vec::new(), order: Vec::new(), sides: Vec::new(), guards: Vec::new(), n: 1 };
+    for extent in &view.extents {
+        walk.add_var(extent.clone());
+    }
+    for (op, r) in ops.iter().zip(&reaches) {
+        check_axes(op, &r.layout)?;
+        walk.sides.push(side_on(op, r, &Axis::M));
+    }
+    add_replicas(&mut walk, 0, &reaches[0], &Axis::M);
+    let own = ops.iter().position(|op| op.space() == Space::Local);
+    let mut axes = Vec::new();
+    match own {
+        None => walk.guards.extend(first_of_each(&crew)),
+        Some(k) => {
+            owned(&ops, &reaches, k, view, &crew)?;
+            for axis in reaches[k].layout.tile.thread_axes() {
+                walk.sides.push(side_on(ops[k], &reaches[k], &axis));
+                if k == 0 {
+                    let side = walk.sides.len() - 1;
+                    add_replicas(&mut walk, side, &reaches[k], &axis);
+                }
+                axes.push(axis);
+            }
+        }
+    }
+    Ok(candidate(view, walk, axes, own, target))
+}
+
+fn check_axes(op: &Operand, layout: &Layout) -> Result<(), Reject> {
+    let iters = layout.tile.shard.iter().chain(&layout.tile.replica).filter(|it| !it.extent.is(1));
+    for axis in iters.map(|it| &it.axis).chain(layout.tile.offset.keys()) {
+        if !(is_memory(axis) || op.space() == Space::Local && axis.is_thread()) {
+            return Err(layout_error(
+                op,
+                format!("is spread over axis {axis}, which {} memory does not have", op.space()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Condition that holds for the first active thread of each group only.
+fn first_of_each(crew: &Crew<'_>) -> Option<Expr> {
+    if crew.scope == Scope::Thread {
+        return None;
+    }
+    let firsts = groups(crew.active, crew.scope).into_iter().filter_map(|g| g.first().copied());
+    let is = |t: u32| Expr::binary(BinOp::Eq, Expr::special(Special::ThreadLinear), Expr::int(i64::from(t)));
+    firsts.map(is).reduce(|a, b| Expr::binary(BinOp::LOr, a, b)).filter(|_| crew.active.count() > 1)
+}
+
+/// Checks that the elements of local operands are held by threads that run the copy, and no byte is written by two.
+fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, crew: &Crew<'_>) -> Result<(), Reject> {
+    let unknown = |op: &Operand| layout_error(op, "has owners that are not known at compile time".to_owned());
+    let spread = |r: &Reach| !r.layout.tile.thread_axes().is_empty();
+    let sub_byte = ops[0].dtype().bits() < 8 && ops[0].space() != Space::Local;
+    let count = view.extents.iter().fold(Dim::ONE, |p, e| p.mul(e)).as_const();
+    let both = ops.iter().all(|op| op.space() == Space::Local);
+    let needs_check = spread(&reaches[k]) || both && spread(&reaches[1]);
+    if sub_byte && crew.active.count() > 1 {
+        let why = format!(
+            "bytes of `{}` could be written by two threads: {} has {} bits",
+            ops[0].buf,
+            ops[0].dtype(),
+            ops[0].dtype().bits()
+        );
+        return Err(Reject::Threads { why });
+    }
+    if !needs_check {
+        return Ok(());
+    }
+    let count = count.filter(|n| n.saturating_mul(i64::from(crew.active.count())) <= CHECK_LIMIT);
+    let Some(count) = count else { return Err(unknown(ops[k])) };
+    for group in groups(crew.active, crew.scope) {
+        for element in 0..count {
+            let held = holders(&reaches[k], view, element, &group, crew.active).ok_or_else(|| unknown(ops[k]))?;
+            if held.is_empty() {
+                let why = format!(
+                    "element {element} of `{}` is in a thread that does not run the copy by {}",
+                    ops[k].buf, crew.scope
+                );
+                return Err(Reject::Threads { why });
+            }
+            if both {
+                let from = holders(&reaches[1], view, element, &group, crew.active).ok_or_else(|| unknown(ops[1]))?;
+                if let Some(t) = held.difference(&from).next() {
+                    let why = format!(
+                        "has element {element} in another thread than `{}`: thread {t} does not hold it (stage through shared memory)",
+                        ops[0].buf
+                    );
+                    return Err(layout_error(ops[1], why));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The threads of the group that hold an element; `None` if the layout is not constant.
+fn holders(reach: &Reach, view: &CopyView, element: i64, group: &[u32], active: &ActiveSet) -> Option<BTreeSet<u32>> {
+    let mut flat = reach.base.as_const()?;
+    let mut rest = element;
+    for (extent, weight) in view.extents.iter().zip(&reach.weights).rev() {
+        let e = extent.as_const()?;
+        flat += rest % e * weight.as_const()?;
+        rest /= e;
+    }
+    let tile = &reach.layout.tile;
+    let point = tile.apply_flat(flat).ok()?;
+    let mut out = BTreeSet::new();
+    for &t in group {
+        let on = |axis: &Axis| {
+            let have = active.eval_at(&coordinate(axis, active.warp())?, t)?;
+            let mut places = BTreeSet::from([point.get(axis).copied().unwrap_or(0)]);
+            for it in tile.replica.iter().filter(|it| it.axis == *axis) {
+                let (extent, stride) = (it.extent.as_const()?, it.stride.as_const()?);
+                places = places.iter().flat_map(|p| (0..extent).map(move |r| p + r * stride)).collect();
+            }
+            Some(places.contains(&have))
+        };
+        let all = tile.thread_axes().iter().map(on).collect::<Option<Vec<bool>>>()?;
+        if all.iter().all(|b| *b) {
+            out.insert(t);
+        }
+    }
+    Some(out)
+}
+
+fn candidate(view: &CopyView, walk: Walk, axes: Vec<Axis>, own: Option<usize>, target: &Target) -> Candidate {
+    let bits = view.dst.dtype().bits();
+    let warp = view.warp;
+    let script = Script { walk, worker: None, dealing: Dealing::Loops, registers: own.is_some() };
+    let priced = [&view.dst, &view.src].map(|op| Priced { space: op.space(), bits });
+    let price = price(&script, &priced, &view.active, target);
+    let align = [&view.dst, &view.src].map(|op| i64::from(Limit::of(op, target).align)).into_iter().min();
+    let align = align.filter(|a| a * 8 < i64::from(bits));
+    let step = if bits < 8 { Move::Element } else { Move::Vector { n: 1, align } };
+    let mut notes = price.notes;
+    notes.insert(
+        0,
+        match own {
+            None if view.scope != Scope::Thread => format!("element by element by one thread of the {}", view.scope),
+            _ => "element by element".to_owned(),
+        },
+    );
+    let emit = Box::new(move |rw: &mut Rewriter| {
+        script.write(rw, &|rw, places| {
+            let mine = axes.iter().zip(&places[2..]).filter_map(|(axis, place)| {
+                let coord = coordinate(axis, warp)?;
+                Some(Expr::binary(BinOp::Eq, coord, flat_of(place)))
+            });
+            match all_of(mine.collect()) {
+                Some(cond) => rw.if_(cond, |rw| step.write(rw, places)),
+                None => step.write(rw, places),
+            }
+        });
+        Completion::Done
+    });
+    Candidate { params: vec![("vec_bits", ParamValue::Int(i64::from(bits)))], cost: price.cost, notes, emit }
+}

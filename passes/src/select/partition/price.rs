@@ -1,0 +1,151 @@
+//! What a walk costs by the target's cost table: accesses of a warp, times how often they are made.
+//!
+//! The figures order CU variants among themselves; nobody has measured them. Extents that are not known count as
+//! `UNKNOWN_TRIPS`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tilewright_ir::threads::ActiveSet;
+use tilewright_ir::{Dim, Expr, Space};
+use tilewright_target::{Cost, Target};
+
+use super::emit::Script;
+use super::walk::{Term, Value};
+use super::work::Dealing;
+
+/// Trips assumed for a loop whose extent is symbolic.
+const UNKNOWN_TRIPS: u64 = 256;
+/// Bytes of a sector, the least that global memory moves.
+const SECTOR: i64 = 32;
+
+/// One side for the price.
+pub(super) struct Priced {
+    /// Where it lives.
+    pub space: Space,
+    /// Bits of an element.
+    pub bits: u32,
+}
+
+/// The price and remarks.
+pub(super) struct Price {
+    /// Predicted time on one CU or SM.
+    pub cost: Cost,
+    /// Bank conflicts and the like.
+    pub notes: Vec<String>,
+    /// Accesses that one thread makes on each side (symbolic loops counted as `UNKNOWN_TRIPS`).
+    pub trips: u64,
+}
+
+fn trips_of(extent: &Dim) -> u64 {
+    extent.as_const().map_or(UNKNOWN_TRIPS, |v| u64::try_from(v).unwrap_or(0))
+}
+
+/// Times that a thread runs the access.
+fn trips(script: &Script) -> u64 {
+    let loops = script.walk.order.iter().filter(|v| script.walk.vars[**v].value == Value::Loop);
+    let looped = loops.fold(1u64, |p, v| p.saturating_mul(trips_of(&script.walk.vars[*v].extent)));
+    match &script.dealing {
+        Dealing::Items { total, workers } => trips_of(total).div_ceil(u64::try_from(*workers).unwrap_or(1).max(1)),
+        Dealing::Loops | Dealing::Carved(_) => looped,
+    }
+}
+
+/// Prices the script for the threads of `active`.
+pub(super) fn price(script: &Script, sides: &[Priced], active: &ActiveSet, target: &Target) -> Price {
+    let warp = active.warp();
+    let busy: Vec<u32> = busy_threads(script, active);
+    let warps: BTreeSet<u32> = busy.iter().map(|t| t / warp).collect();
+    let first: Vec<u32> = busy.iter().copied().filter(|t| Some(t / warp) == busy.first().map(|f| f / warp)).collect();
+    let trips = trips(script);
+    let times = trips.saturating_mul(warps.len().max(1) as u64);
+    let cu = &target.costs.cu;
+    let (mut cost, mut notes) = (Cost::ZERO, Vec::new());
+    for (k, side) in sides.iter().enumerate() {
+        let width = (script.walk.n * i64::from(side.bits) + 7) / 8;
+        let bytes = width.saturating_mul(first.len() as i64);
+        let addresses: Vec<i64> = first.iter().map(|t| address(script, k, active, *t, side.bits)).collect();
+        let one = match side.space {
+            Space::Local => Cost::ZERO,
+            Space::Shared => {
+                let ways = conflict_ways(&addresses, width, target.lds_banks);
+                if ways > 1 {
+                    notes.push(format!("`{}`: {ways}-way bank conflicts", script.walk.sides[k].buf));
+                }
+                cu.shared_access(to_u64(bytes), ways)
+            }
+            Space::Global | Space::Window => {
+                let sectors: BTreeSet<i64> =
+                    addresses.iter().flat_map(|a| (a / SECTOR)..=((a + width - 1) / SECTOR)).collect();
+                cu.global_access(to_u64((sectors.len() as i64 * SECTOR).max(bytes)))
+            }
+        };
+        cost = cost.plus(one.times(times));
+    }
+    Price { cost, notes, trips }
+}
+
+fn to_u64(v: i64) -> u64 {
+    u64::try_from(v).unwrap_or(0)
+}
+
+/// Threads that make accesses in the first trip.
+fn busy_threads(script: &Script, active: &ActiveSet) -> Vec<u32> {
+    let limit = match script.dealing {
+        Dealing::Carved(limit) => limit,
+        Dealing::Items { .. } | Dealing::Loops => None,
+    };
+    let works = |t: &u32| {
+        let meets = script.walk.guards.iter().all(|g| active.eval_at(g, *t) != Some(0));
+        let below = match (limit, &script.worker) {
+            (Some(l), Some(n)) => active.eval_at(n, *t).is_none_or(|v| v < l),
+            _ => true,
+        };
+        meets && below
+    };
+    active.iter().filter(works).collect()
+}
+
+/// Byte address of thread `t` in the first trip, relative to the region's begin.
+fn address(script: &Script, side: usize, active: &ActiveSet, t: u32, bits: u32) -> i64 {
+    let number = script.worker.clone().unwrap_or(Expr::int(0));
+    let fixed = script.fixed(&number);
+    let side = &script.walk.sides[side];
+    let mut m = side.base.as_const().unwrap_or(0);
+    for term in &side.terms {
+        if let Term::Digit { var, stride } = term {
+            let item = match (&script.walk.vars[*var].value, active.eval_at(&number, t)) {
+                (Value::Item { div, modulus }, Some(n)) => {
+                    let q = n / div.as_const().unwrap_or(i64::MAX).max(1);
+                    Some(modulus.as_ref().and_then(Dim::as_const).map_or(q, |m| q % m.max(1)))
+                }
+                _ => fixed[*var].as_ref().and_then(|e| active.eval_at(e, t)),
+            };
+            // A symbolic stride counts as a large one: each step is somewhere else.
+            let stride = stride.as_const().unwrap_or(1 << 20);
+            m = m.wrapping_add(item.unwrap_or(0).wrapping_mul(stride));
+        }
+    }
+    let m = side.swizzle.map_or(m, |s| s.apply(m));
+    m.wrapping_mul(i64::from(bits)) / 8
+}
+
+/// Passes that a shared access takes because several words of one bank are asked for; 1 without conflicts. `addresses` in
+/// bytes, one a lane; each lane accesses `width` bytes. Lanes go in groups that together ask for one row of all banks
+/// (all lanes for up to 4 bytes, half for 8, a quarter for 16); lanes with the same word share it.
+pub fn conflict_ways(addresses: &[i64], width: i64, banks: u32) -> u64 {
+    let banks = i64::from(banks.max(1));
+    let words = (width / 4).max(1);
+    let lanes = usize::try_from(banks / words).unwrap_or(1).max(1);
+    let mut worst = 1;
+    for group in addresses.chunks(lanes) {
+        let mut per_bank: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        for a in group {
+            for w in 0..words {
+                let word = a.div_euclid(4) + w;
+                per_bank.entry(word.rem_euclid(banks)).or_default().insert(word);
+            }
+        }
+        worst = worst.max(per_bank.values().map(BTreeSet::len).max().unwrap_or(1));
+    }
+    worst as u64
+}

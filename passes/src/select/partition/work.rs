@@ -1,0 +1,148 @@
+//! Dealing out the digits of a copy between memories to the threads that run it.
+//!
+//! Neighbouring workers take neighbouring accesses. Where the innermost digits make up exactly the number of workers, the
+//! worker's number gives those digits and plain loops the others; otherwise the items are numbered and worker `t` takes
+//! every T-th, starting with `t`.
+
+use tilewright_ir::facts::Facts;
+use tilewright_ir::threads::ActiveSet;
+use tilewright_ir::{Axis, Dim, Expr, Scope, Special};
+
+use super::owners::{coordinate, groups};
+use super::walk::{Value, Walk};
+
+/// The threads of a group, numbered.
+#[derive(Clone, Debug)]
+pub(super) struct Workers {
+    /// Number of a thread in its group, from 0.
+    pub number: Expr,
+    /// Threads in each group.
+    pub count: i64,
+    /// Groups with active threads.
+    pub groups: usize,
+}
+
+/// Numbers the active threads of each group of the scope; `None` if the groups differ or no simple formula does it.
+pub(super) fn workers(active: &ActiveSet, scope: Scope) -> Option<Workers> {
+    let groups = groups(active, scope);
+    let count = groups.first()?.len();
+    if groups.iter().any(|g| g.len() != count) {
+        return None;
+    }
+    let first = groups[0][0];
+    let checked = |number: Expr| {
+        let numbered = |g: &Vec<u32>| g.iter().enumerate().all(|(k, t)| active.eval_at(&number, *t) == Some(k as i64));
+        groups.iter().all(numbered).then_some(number)
+    };
+    let from_first = |e: Expr| active.eval_at(&e, first).map(|v| e.add(Expr::int(-v)));
+    let in_group = match scope {
+        Scope::Thread => Some(Expr::int(0)),
+        Scope::Warp => from_first(Expr::special(Special::Lane)),
+        Scope::Warpgroup => from_first(coordinate(&Axis::TidInWg, active.warp())?),
+        Scope::Cta => from_first(Expr::special(Special::ThreadLinear)),
+    };
+    let boxed = || {
+        let (_, lanes) = active.as_box()?;
+        let width = i64::from(lanes.end - lanes.start);
+        let lane = from_first(Expr::special(Special::Lane))?;
+        let warp = match scope {
+            Scope::Thread | Scope::Warp => return None,
+            Scope::Warpgroup => from_first(coordinate(&Axis::WidInWg, active.warp())?)?,
+            Scope::Cta => from_first(Expr::special(Special::Warp))?,
+        };
+        checked(warp.mul(Expr::int(width)).add(lane))
+    };
+    let number = in_group.and_then(checked).or_else(boxed)?;
+    Some(Workers { number, count: count as i64, groups: groups.len() })
+}
+
+/// How the work is dealt out.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Dealing {
+    /// Every thread runs all loops of its own digits.
+    Loops,
+    /// The worker's number gives the innermost digits; only workers below the limit, if there is one, have any.
+    Carved(Option<i64>),
+    /// Worker `t` of `workers` takes items `t`, `t + workers`, … below `total`.
+    Items {
+        /// Number of items.
+        total: Dim,
+        /// Number of workers.
+        workers: i64,
+    },
+}
+
+/// Would every worker get the same number of accesses, by plain loops?
+pub(super) fn deals_evenly(walk: &Walk, workers: i64, facts: &Facts) -> bool {
+    workers == 1 || cut(walk, workers, facts).is_some()
+}
+
+/// Deals the digits of `walk.order` (all loops, innermost last) to `workers` workers.
+pub(super) fn deal(walk: &mut Walk, workers: i64, facts: &Facts) -> Dealing {
+    if workers == 1 {
+        return Dealing::Loops;
+    }
+    if let Some(cut) = cut(walk, workers, facts) {
+        let mut mine = cut.whole;
+        if let Some((var, inner)) = cut.split {
+            let new = walk.split(var, &Dim::Const(inner), facts);
+            mine.push(new);
+        }
+        number(walk, &mine);
+        return Dealing::Carved(None);
+    }
+    let total = walk.items();
+    if let Some(w) = total.as_const().filter(|w| *w <= workers) {
+        let mine: Vec<usize> = walk.order.iter().rev().copied().collect();
+        number(walk, &mine);
+        return Dealing::Carved((w < workers).then_some(w));
+    }
+    let mut div = Dim::ONE;
+    for (k, var) in walk.order.clone().into_iter().enumerate().rev() {
+        let extent = walk.vars[var].extent.clone();
+        let modulus = (k > 0).then(|| extent.clone());
+        walk.vars[var].value = Value::Item { div: div.clone(), modulus };
+        div = div.mul(&extent);
+    }
+    Dealing::Items { total, workers }
+}
+
+/// Digits (innermost first) that make up the workers, and the digit to split for the rest.
+struct Cut {
+    whole: Vec<usize>,
+    split: Option<(usize, i64)>,
+}
+
+fn cut(walk: &Walk, workers: i64, facts: &Facts) -> Option<Cut> {
+    let mut out = Cut { whole: Vec::new(), split: None };
+    let mut rest = workers;
+    for &var in walk.order.iter().rev() {
+        if rest == 1 {
+            break;
+        }
+        let extent = &walk.vars[var].extent;
+        match extent.as_const() {
+            Some(e) if e > 0 && rest % e == 0 => {
+                out.whole.push(var);
+                rest /= e;
+            }
+            _ if facts.is_multiple(extent, rest) && !extent.is(0) => {
+                out.split = Some((var, rest));
+                rest = 1;
+            }
+            _ => return None,
+        }
+    }
+    (rest == 1).then_some(out)
+}
+
+/// Gives the digits (innermost first) their values from the worker's number.
+fn number(walk: &mut Walk, vars: &[usize]) {
+    let mut div = 1i64;
+    for (k, &var) in vars.iter().enumerate() {
+        let extent = walk.vars[var].extent.as_const().unwrap_or(1);
+        let modulus = (k + 1 < vars.len()).then_some(extent);
+        walk.vars[var].value = Value::Worker { div, modulus };
+        div = div.saturating_mul(extent);
+    }
+}
