@@ -138,8 +138,8 @@ impl Value {
         Value { ty: to, bits: cast::convert(from, dtype, self.bits) }
     }
 
-    /// Negation; bools stay.
-    pub fn neg(self) -> Value {
+    /// `-self`; bools stay.
+    pub fn negated(self) -> Value {
         let d = dtype_of(self.ty);
         let bits = match d.class() {
             DTypeClass::Float => self.bits ^ 1 << (d.bits() - 1),
@@ -207,7 +207,7 @@ pub fn eval(expr: &Expr, values: &dyn Values) -> Result<Value, EvalError> {
         }
         ExprKind::Unary(UnOp::Neg, a) => match literal_as(expr, ScalarTy::Index) {
             Some(v) => Ok(v),
-            None => Ok(eval(a, values)?.neg()),
+            None => Ok(eval(a, values)?.negated()),
         },
         ExprKind::Unary(UnOp::Not, a) => Ok(Value::bool(!want_bool(eval(a, values)?)?)),
         ExprKind::Binary(op, a, b) => binary_expr(*op, a, b, values),

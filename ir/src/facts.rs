@@ -560,7 +560,7 @@ fn bits_of(ty: ScalarTy) -> u32 {
 }
 
 fn is_mask(v: i64) -> bool {
-    v >= 0 && v < i64::MAX && (v & (v + 1)) == 0
+    (0..i64::MAX).contains(&v) && (v & (v + 1)) == 0
 }
 
 /// Greatest common divisor of non-negative numbers; `gcd(0, x) == x`.

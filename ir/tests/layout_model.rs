@@ -156,7 +156,7 @@ proptest! {
             panic!("one element always can be sliced");
         };
         for i in 0..steps {
-            let value = |d: &Dim| d.substitute(&|a| match evaluate(a, i) { Some(v) => Some(Dim::Const(v)), None => None });
+            let value = |d: &Dim| d.substitute(&|a| evaluate(a, i).map(Dim::Const));
             spans[0] = Interval::new(i * scale, 1);
             let constant = m.layout().slice(&dims(&shape), &spans, None, &Facts::new()).expect("as above");
             for a in [Axis::M, Axis::LaneId, Axis::WarpId] {

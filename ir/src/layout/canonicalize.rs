@@ -115,7 +115,7 @@ impl TileLayout {
     }
 
     /// Fuses neighbouring shard iters that form one chain on one axis.
-    fn fuse(&mut self) {
+    pub(super) fn fuse(&mut self) {
         let mut fused: Vec<Iter> = Vec::with_capacity(self.shard.len());
         for it in self.shard.drain(..) {
             match fused.last_mut() {

@@ -16,6 +16,7 @@ mod group;
 mod runs;
 mod slice;
 mod swizzle;
+mod tile;
 mod verify;
 
 pub use apply::{Point, flatten, split_digits};
