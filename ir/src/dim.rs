@@ -214,19 +214,20 @@ impl Dim {
                     Some(f) => Expr::binary(BinOp::Mul, f, atom.clone()),
                 });
             }
-            let magnitude = c.unsigned_abs() as i64; // i64::MIN keeps its bits, and wraps back below
+            let negative = *c < 0 && *c != i64::MIN; // i64::MIN has no magnitude: it stays a factor
+            let magnitude = if negative { -*c } else { *c };
             let term = match factor {
                 None => Expr::int(magnitude),
                 Some(f) if magnitude == 1 => f,
                 Some(f) => Expr::binary(BinOp::Mul, f, Expr::int(magnitude)),
             };
             sum = Some(match sum {
-                None if *c < 0 => match term.as_int() {
+                None if negative => match term.as_int() {
                     Some(v) => Expr::int(v.wrapping_neg()),
                     None => Expr::new(ExprKind::Unary(UnOp::Neg, Box::new(term))),
                 },
                 None => term,
-                Some(s) if *c < 0 => Expr::binary(BinOp::Sub, s, term),
+                Some(s) if negative => Expr::binary(BinOp::Sub, s, term),
                 Some(s) => Expr::binary(BinOp::Add, s, term),
             });
         }

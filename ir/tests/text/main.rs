@@ -1,0 +1,137 @@
+//! Text form: what the parser, the printer and the formatter promise, on written and on generated modules.
+
+mod arbitrary;
+mod errors;
+
+use std::path::PathBuf;
+
+use arbitrary::Gen;
+use proptest::prelude::*;
+use tilewright_ir::text::{format, parse, parse_expr, parse_layout, print, print_expr, print_layout};
+
+/// The files of `examples/`, by name.
+pub(crate) fn examples() -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let entries = std::fs::read_dir(&folder).expect("examples/ is there");
+    let mut files: Vec<(String, String)> = entries
+        .map(|e| e.expect("readable").path())
+        .filter(|p| p.extension().is_some_and(|e| e == "tile"))
+        .map(|p| (p.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(&p).unwrap()))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 9, "found {} examples", files.len());
+    files
+}
+
+#[test]
+fn examples_round_trip() {
+    for (name, source) in examples() {
+        let parsed = parse(&source);
+        assert_eq!(parsed.diagnostics, [], "{name}");
+        let again = parse(&print(&parsed.module));
+        assert_eq!(again.diagnostics, [], "{name}");
+        assert_eq!(again.module, parsed.module, "{name}");
+    }
+}
+
+#[test]
+fn examples_are_formatted() {
+    for (name, source) in examples() {
+        assert_eq!(format(&source).unwrap(), source, "{name}");
+        assert!(source.starts_with("//"), "{name} has no head comment");
+        assert!(source.contains("expect"), "{name} checks nothing");
+        assert!(source.lines().all(|l| l.chars().count() <= 120), "{name} has a long line");
+    }
+}
+
+/// `text` between the tokens of `source`: as if somebody had formatted it badly.
+fn mangle(source: &str, bytes: &[u8]) -> String {
+    let mut out = String::new();
+    let mut n = 0;
+    let mut in_comment = false;
+    for c in source.chars() {
+        in_comment = if c == '\n' { false } else { in_comment || out.ends_with('/') && c == '/' };
+        if c == ' ' && !in_comment {
+            n += 1;
+            let gaps = [" ", "  ", "\n", " // note\n", "\n// own line\n\n\n", "\t"];
+            out.push_str(gaps[usize::from(bytes.get(n).copied().unwrap_or(0)) % gaps.len()]);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Comments of a source, sorted: their order may change within a statement, their words may not. Only for sources whose
+/// strings hold no `//`.
+fn comments(source: &str) -> Vec<String> {
+    let lines = source.lines().filter_map(|l| l.split_once("//").map(|(_, c)| c));
+    let mut words: Vec<String> =
+        lines.flat_map(|c| c.split_whitespace()).filter(|w| *w != "//").map(str::to_owned).collect();
+    words.sort();
+    words
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn modules_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        let module = Gen::new(&bytes).module();
+        let text = print(&module);
+        let parsed = parse(&text);
+        prop_assert_eq!(&parsed.diagnostics, &[], "{}", &text);
+        prop_assert_eq!(&parsed.module, &module, "{}", &text);
+        prop_assert_eq!(print(&parsed.module), text);
+    }
+
+    #[test]
+    fn print_is_formatted(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        let text = print(&Gen::new(&bytes).module());
+        prop_assert_eq!(format(&text).unwrap(), text);
+    }
+
+    #[test]
+    fn expressions_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let expr = Gen::new(&bytes).expr();
+        let text = print_expr(&expr);
+        prop_assert_eq!(parse_expr(&text), Ok(expr), "{}", text);
+    }
+
+    #[test]
+    fn layouts_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let layout = Gen::new(&bytes).layout();
+        let text = print_layout(&layout);
+        prop_assert_eq!(parse_layout(&text), Ok(layout), "{}", text);
+    }
+
+    #[test]
+    fn formatting_settles(which in 0usize..9, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let (_, source) = &examples()[which];
+        let bad = mangle(source, &bytes);
+        prop_assume!(parse(&bad).diagnostics.is_empty());
+        let once = format(&bad).unwrap();
+        prop_assert_eq!(parse(&once).module, parse(source).module, "{}", &once);
+        prop_assert_eq!(format(&once).unwrap(), once.clone(), "{}", &bad);
+        prop_assert_eq!(comments(&once), comments(&bad));
+    }
+
+    #[test]
+    fn noise_is_no_panic(noise in any::<Vec<u8>>()) {
+        parse(&String::from_utf8_lossy(&noise));
+    }
+
+    #[test]
+    fn shuffled_tokens_are_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let words = [
+            "kernel", "run", "k", "(", ")", "[", "]", "{", "}", "launch", "grid", "=", "block", "1", ",", ";", ":", "f16",
+            "global", "<", ">", "<-", "copy", "by", "cta", "let", "x", "@", "!", "..", "if", "else", "for", "in", "layout",
+            "S", "+", "-", "expect", "==", "\"s\"", "wait", "from", "posted", "1.5", "thread", ".", "nan", "swizzle",
+        ];
+        let text: Vec<&str> = bytes.iter().map(|b| words[usize::from(*b) % words.len()]).collect();
+        let parsed = parse(&text.join(" "));
+        prop_assert!(parsed.diagnostics.len() <= 50);
+        let inside = format!("kernel k() launch(grid = [1], block = [1]) {{ {} }}", text.join(" "));
+        prop_assert!(parse(&inside).diagnostics.len() <= 50);
+    }
+}
