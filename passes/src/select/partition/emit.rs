@@ -270,7 +270,7 @@ fn swizzled(rw: &mut Rewriter, k: usize, side: &Side, m: Expr) -> Expr {
 }
 
 /// The swizzle of an address as an expression; `m` is used twice.
-pub(super) fn swizzle_expr(s: &Swizzle, m: Expr) -> Expr {
+pub fn swizzle_expr(s: &Swizzle, m: Expr) -> Expr {
     let mask = (1i64 << s.swizzle_len.min(62)) - 1;
     let low = s.per_element.min(62);
     let (field, op) = if s.inner { (low + s.atom_len, BinOp::Shr) } else { (low, BinOp::Shl) };

@@ -1,0 +1,47 @@
+//! `peer_ldst`: copies to or from a peer's window by loads and stores through its mapped address.
+//!
+//! # Accepts
+//! A peer's window on one side (or both). Only with `carry = any` or `variant = "peer_ldst"`: a peer copy belongs to the
+//! SDMA engines. No `notify`: the signal is sent by a queue.
+//!
+//! # Emits
+//! The vector loop of `gmem_smem` or `reg` with places of the peer's rank.
+//!
+//! # Completes
+//! When its statements have run (`Done`): the source is reusable. The peer may read it only after a signal.
+//!
+//! # Cost
+//! As for device memory of this rank; the link is not modelled.
+//!
+//! # Targets
+//! All of AMD's.
+
+use tilewright_passes::select::partition::{gate, plan_vectors};
+use tilewright_passes::select::{Candidate, CopyGroup, CopyVariant, Reject, VariantInfo};
+use tilewright_target::Target;
+
+/// The variant.
+pub struct PeerLdst;
+
+const NAME: &str = "peer_ldst";
+
+impl CopyVariant for PeerLdst {
+    fn info(&self) -> VariantInfo {
+        VariantInfo { name: NAME, op: "copy", priority: 5 }
+    }
+
+    fn plan(&self, group: &CopyGroup, target: &Target) -> Result<Candidate, Reject> {
+        let view = gate::single(group)?;
+        gate::peer(view)?;
+        let forced = view.attrs.variant.as_deref() == Some(NAME);
+        if !view.attrs.carry_any && !forced {
+            let why = "a peer copy on AMD goes to the SDMA engines; `carry = any` allows CU stores".to_owned();
+            return Err(Reject::Attribute { why });
+        }
+        if view.attrs.notify.is_some() {
+            let why = "`notify` belongs to the queue of an SDMA engine; CU stores have none".to_owned();
+            return Err(Reject::Attribute { why });
+        }
+        plan_vectors(view, target)
+    }
+}
