@@ -4,7 +4,10 @@
 //! nothing here touches files: turning PTX into a cubin is the command line's business.
 
 mod compile;
+pub mod copy;
 mod hooks;
 mod ops;
+#[cfg(test)]
+mod tests;
 
 pub use compile::{Options, compile, describe_arguments};
