@@ -13,6 +13,10 @@ use tilewright_target::{Target, Vendor};
 use crate::hooks::AmdHooks;
 use crate::link::{LinkError, LinkerChoice, link};
 
+/// Instructions that LLVM 22.1 must not use: it selects `v_fma_mixlo_f16 a, b, 0` for `f16(a * b)`, which turns a product of
+/// -0 into +0.
+const EXACT_FEATURES: &str = "-fma-mix-insts";
+
 /// What to make.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -71,7 +75,8 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
     if target.vendor != Vendor::Amd {
         return Err(Error::unsupported(Span::NONE, format!("{} is no AMD GPU", target.name)).into());
     }
-    let machine = Machine::new(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
+    let features = [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
+    let machine = Machine::new(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let llvm = emit_module(&context, &machine, module, target, &AmdHooks)?;
     let emitted = machine.emit(&llvm, Output { asm: options.asm, object: true })?;

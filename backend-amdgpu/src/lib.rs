@@ -4,9 +4,12 @@
 //! by the target's table before LLVM sees them; only `link` touches files.
 
 mod compile;
+pub mod copy;
 mod hooks;
 pub mod link;
 mod ops;
 pub mod sdma;
+#[cfg(test)]
+mod tests;
 
 pub use compile::{CompileError, Compiled, Options, compile, describe_arguments};

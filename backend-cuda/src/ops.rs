@@ -32,7 +32,7 @@ fn form(op: &PrimOp, span: Span) -> Result<(usize, String)> {
         return Err(Error::malformed(span, message));
     }
     let transposed = if op.attr_bool("trans") { ".trans" } else { "" };
-    Ok((number as usize, format!("sync.aligned.m8n8.x{number}{transposed}.b16.p3")))
+    Ok((number as usize, format!("sync.aligned.m8n8.x{number}{transposed}.b16")))
 }
 
 fn load_matrix(e: &mut Emitter<'_, '_, '_>, op: &PrimOp, span: Span) -> Result<()> {
@@ -41,7 +41,7 @@ fn load_matrix(e: &mut Emitter<'_, '_, '_>, op: &PrimOp, span: Span) -> Result<(
     }
     let (number, middle) = form(op, span)?;
     let row = row(e, op, span)?;
-    let result = e.g.intrinsic(&format!("llvm.nvvm.ldmatrix.{middle}"), &[], &[row.into()], "matrix")?;
+    let result = e.g.intrinsic(&format!("llvm.nvvm.ldmatrix.{middle}"), &[row.get_type().into()], &[row.into()], "matrix")?;
     for i in 0..number {
         let register = match result {
             Some(BasicValueEnum::IntValue(value)) => value,
@@ -66,7 +66,7 @@ fn store_matrix(e: &mut Emitter<'_, '_, '_>, op: &PrimOp, span: Span) -> Result<
         let place = registers(e, op, i + 1, span)?;
         arguments.push(e.load_bits(place, 32)?.into());
     }
-    e.g.intrinsic(&format!("llvm.nvvm.stmatrix.{middle}"), &[], &arguments, "")?;
+    e.g.intrinsic(&format!("llvm.nvvm.stmatrix.{middle}"), &[row.get_type().into()], &arguments, "")?;
     Ok(())
 }
 

@@ -5,7 +5,8 @@
 //! wavefront fences: `s_waitcnt` alone is no barrier to the compiler, and a fence on one side only lets the accesses of
 //! the other side cross the wait.
 
-use inkwell::values::{BasicValueEnum, PointerValue};
+use inkwell::values::{BasicValue, BasicValueEnum, PointerValue};
+use tilewright_backend_llvm::emit::RANK_LIMIT;
 use tilewright_backend_llvm::{AddressSpace, Error, Ordering, Scope};
 use tilewright_target::mori_abi::{dev_comm, in_dev_comm, sdma_context};
 
@@ -56,7 +57,12 @@ impl<'ctx> Sdma<'_, 'ctx> {
     /// A 32-bit field of `ccoDevComm`.
     pub(crate) fn comm_u32(&self, offset: u32, name: &str) -> Result<Int<'ctx>> {
         let at = self.g.field(self.comm, offset.into(), &format!("{name}.addr"))?;
-        int(self.g.load_invariant(self.g.context.i32_type(), at, 4, name)?)
+        let value = self.g.load_invariant(self.g.context.i32_type(), at, 4, name)?;
+        if let Some(load) = value.as_instruction_value() {
+            // Ranks and counts. Every load of a field must say the same: LLVM merges equal loads and keeps what all say.
+            self.g.set_range(load, 0, RANK_LIMIT)?;
+        }
+        int(value)
     }
 
     /// A pointer field of `ccoDevComm`, to device memory.

@@ -14,9 +14,9 @@ use crate::generator::Int;
 
 const BOOL: ScalarTy = ScalarTy::Num(DType::Bool);
 
-/// Ranks and sizes read from the communicator are below this. mori's windows span a node, whose ranks are few; the bound
+/// Ranks and counts read from the communicator are below this. mori's windows span a node, whose ranks are few; the bound
 /// only has to be true, and it lets LLVM divide in 32 bits.
-const RANK_LIMIT: u64 = 1 << 16;
+pub const RANK_LIMIT: u64 = 1 << 16;
 
 impl<'ctx> Emitter<'_, '_, 'ctx> {
     /// The value of an expression.

@@ -4,7 +4,8 @@
 //! means the same); `assume` emits nothing, since what follows from it has been used by then.
 
 use inkwell::IntPredicate;
-use tilewright_ir::{Block, DType, Expr, Name, ScalarTy, Scope, Stmt, StmtKind};
+use inkwell::values::BasicValue;
+use tilewright_ir::{Block, DType, Expr, ExprKind, Name, ScalarTy, Scope, Stmt, StmtKind};
 
 use super::scalar::Value;
 use super::scope::Meaning;
@@ -29,12 +30,15 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         self.written += 1;
         let span = stmt.span;
         match &stmt.kind {
-            StmtKind::Let { name, ty, value } => {
+            StmtKind::Let { name, ty, value: expr } => {
                 let value = match ty {
-                    Some(ty) => self.expr_as(value, *ty)?,
-                    None => self.expr(value)?,
+                    Some(ty) => self.expr_as(expr, *ty)?,
+                    None => self.expr(expr)?,
                 };
-                self.bind_value(name, value);
+                match value_is_named(expr) {
+                    true => self.names.bind(name, Meaning::Value(value)),
+                    false => self.bind_value(name, value),
+                }
                 Ok(())
             }
             StmtKind::Load { name, from } => {
@@ -55,9 +59,9 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         }
     }
 
+    /// Binds a name to a value; an instruction takes the name, for readable IR.
     pub(crate) fn bind_value(&mut self, name: &Name, value: Value<'ctx>) {
-        // Constants have no name of their own, and what was named keeps its first name.
-        if value.llvm.get_name().is_empty() {
+        if value.llvm.as_instruction_value().is_some() {
             value.llvm.set_name(name.as_str());
         }
         self.names.bind(name, Meaning::Value(value));
@@ -129,6 +133,11 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         }
         Ok(())
     }
+}
+
+/// Does the value have a name already?
+fn value_is_named(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Var(_))
 }
 
 /// The scope that a word in an attribute names.
