@@ -98,7 +98,9 @@ impl TileLayout {
         let factor = |axis: &Axis| axis.thread_stride(u32::try_from(warp).unwrap_or(1)).map(|s| Dim::Const(s / unit));
         for it in self.shard.iter_mut().chain(&mut self.replica) {
             if let Some(f) = factor(&it.axis) {
-                it.stride = it.stride.mul(&f);
+                if !it.extent.is(1) {
+                    it.stride = it.stride.mul(&f); // a unit iter steps nowhere; it keeps its stride of 1
+                }
                 it.axis = target.clone();
             }
         }

@@ -16,6 +16,8 @@ mod group;
 mod runs;
 mod slice;
 mod swizzle;
+#[cfg(test)]
+mod tests;
 mod tile;
 mod verify;
 

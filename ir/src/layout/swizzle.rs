@@ -44,7 +44,7 @@ impl Swizzle {
 
     /// Elements in the window that the swizzle permutes: addresses apart by a multiple of it are swizzled alike.
     pub fn period(&self) -> i64 {
-        1i64 << (self.per_element + self.atom_len + self.swizzle_len).min(62)
+        1i64 << self.per_element.saturating_add(self.atom_len).saturating_add(self.swizzle_len).min(62)
     }
 
     /// Elements that stay together: an aligned vector of up to this many elements is contiguous after the swizzle.
@@ -102,8 +102,8 @@ impl Swizzle {
 
     /// `e ^ phase(e)` with the phase moved to its place in the address.
     fn flip(&self, e: Expr) -> Expr {
-        let p = i64::from(self.per_element);
-        let field = self.mask() << (if self.inner { p + i64::from(self.atom_len) } else { p });
+        let low = if self.inner { self.per_element.saturating_add(self.atom_len) } else { self.per_element };
+        let field = self.mask().checked_shl(low).unwrap_or(0);
         let bits = Expr::binary(BinOp::And, e.clone(), Expr::int(field));
         let op = if self.inner { BinOp::Shr } else { BinOp::Shl };
         let phase = if self.atom_len == 0 { bits } else { Expr::binary(op, bits, Expr::int(i64::from(self.atom_len))) };
