@@ -27,13 +27,8 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// What a backend may use.
-const BACKEND: &[&str] = &[
-    "tilewright-ir",
-    "tilewright-target",
-    "tilewright-passes",
-    "tilewright-backend-llvm",
-    "tilewright-artifact",
-];
+const BACKEND: &[&str] =
+    &["tilewright-ir", "tilewright-target", "tilewright-passes", "tilewright-backend-llvm", "tilewright-artifact"];
 
 /// Everything.
 const ALL: &[&str] = &["*"];

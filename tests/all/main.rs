@@ -1,3 +1,7 @@
 //! Tests of the whole workspace, in one binary so that LLVM is linked once.
 
+mod common;
 mod edges;
+mod examples;
+mod malformed;
+mod stages;

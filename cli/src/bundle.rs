@@ -1,0 +1,58 @@
+//! A finished compile as a `.twb` bundle.
+//!
+//! Must hold: a bundle describes every kernel as a launch needs it; what a launch cannot know yet is an error here.
+
+use tilewright_artifact::{Artifact, KernelInfo, SignalFormula};
+use tilewright_backend_llvm::emit::shared_bytes;
+use tilewright_ir::{Dim, Kernel};
+
+use crate::{Compiled, backend};
+
+/// The bytes of the bundle.
+///
+/// # Errors
+/// One sentence: the compile did not go far enough, or a kernel's launch shape is not constant.
+pub fn bundle(compiled: &Compiled) -> Result<Vec<u8>, String> {
+    let code = compiled.made.as_ref().and_then(backend::Made::code).ok_or("the backend made no code")?;
+    let kernels = compiled.lowered.kernels().map(|kernel| describe(kernel, compiled));
+    let artifact = Artifact {
+        target: compiled.target.name.to_string(),
+        kernels: kernels.collect::<Result<_, _>>()?,
+        code,
+        report: compiled.report.copies.clone(),
+    };
+    artifact.to_twb().map_err(|e| e.to_string())
+}
+
+/// One kernel as a launch needs it.
+fn describe(kernel: &Kernel, compiled: &Compiled) -> Result<KernelInfo, String> {
+    let facts = compiled.facts.get(&kernel.name).cloned().unwrap_or_default();
+    let signals = facts.signals.iter().map(|signal| SignalFormula {
+        name: signal.name.to_string(),
+        queue: signal.queue,
+        text: signal.total.clone().unwrap_or_default(),
+    });
+    let lds = shared_bytes(kernel).map_err(|e| e.to_string())?;
+    Ok(KernelInfo {
+        name: kernel.name.to_string(),
+        args: backend::arguments(kernel, compiled.target),
+        grid: extents(&kernel.launch.grid, "grid", kernel)?,
+        block: extents(&kernel.launch.block, "block", kernel)?,
+        lds_bytes: u32::try_from(lds)
+            .map_err(|_| format!("kernel `{}` uses {lds} bytes of shared memory", kernel.name))?,
+        min_queues: facts.min_queues,
+        signals: signals.collect(),
+    })
+}
+
+/// One to three extents, the others 1.
+fn extents(dims: &[Dim], what: &str, kernel: &Kernel) -> Result<[u32; 3], String> {
+    let mut out = [1; 3];
+    for (slot, dim) in out.iter_mut().zip(dims) {
+        let value = dim.as_const().and_then(|value| u32::try_from(value).ok());
+        *slot = value.ok_or_else(|| {
+            format!("the {what} of kernel `{}` is {dim}, and a bundle holds constant launch shapes only", kernel.name)
+        })?;
+    }
+    Ok(out)
+}

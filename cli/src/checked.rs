@@ -1,0 +1,143 @@
+//! Running a run block and checking it: the device against the reference interpreter, bit by bit, and what the author
+//! expects.
+//!
+//! Must hold: every byte of every buffer argument on every rank is compared, those that no element occupies included.
+
+use tilewright_ir::interp::{self, LaunchInput, LaunchOutput, check_expects};
+use tilewright_ir::{Code, Diagnostic, Name, ParamTy, Run};
+
+use crate::Compiled;
+use crate::device::{Device, Reference};
+
+/// Reads the bytes of an `.npy` file that a run block names; the error is a phrase.
+pub type NpyReader<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// What a run block is run with.
+pub struct Trial<'a> {
+    /// The block.
+    pub run: &'a Run,
+    /// How many ranks, if not what the block says.
+    pub ranks: Option<u32>,
+    /// Seed of scheduling and of completion times.
+    pub seed: u64,
+    /// Where files come from.
+    pub npy: NpyReader<'a>,
+}
+
+/// What was found to be right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// Bytes that were compared, over all ranks and buffers.
+    pub bytes: u64,
+    /// Ranks that ran.
+    pub ranks: u32,
+    /// Remarks of the executors.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Runs `trial` on `device` and compares.
+///
+/// # Errors
+/// What stopped a run, an expectation that does not hold, or the first byte that differs from the reference.
+pub fn check(compiled: &Compiled, device: &dyn Device, trial: &Trial) -> Result<Checked, Vec<Diagnostic>> {
+    let kernel = compiled.tile.kernel(trial.run.kernel.as_str()).ok_or_else(|| {
+        let message = format!("unknown kernel `{}`", trial.run.kernel);
+        vec![Diagnostic::error(Code::UNKNOWN_NAME, trial.run.span, message)]
+    })?;
+    let run = Run { ranks: trial.ranks.or(trial.run.ranks), ..trial.run.clone() };
+    let mut input = interp::prepare(&run, kernel, trial.npy)?;
+    input.seed = trial.seed;
+    let expected = Reference.launch(compiled, &kernel.name, &input).map_err(|d| vec![d])?;
+    let expects = |output: &LaunchOutput| check_expects(&run, kernel, &input, output).map_err(|d| vec![d]);
+    let mut checked = Checked { bytes: expects(&expected)?, ranks: input.ranks, warnings: expected.warnings.clone() };
+    if device.name() == Reference.name() {
+        return Ok(checked);
+    }
+    let output = device.launch(compiled, &kernel.name, &input).map_err(|d| vec![d])?;
+    let compared = compare(&run, compiled, &input, &expected, &output, device.name());
+    checked.bytes = compared.map_err(|d| vec![d])?;
+    // Equal bytes meet the same expectations; asked again because it costs little and the comparison might be at fault.
+    expects(&output)?;
+    for warning in output.warnings {
+        if !checked.warnings.contains(&warning) {
+            checked.warnings.push(warning);
+        }
+    }
+    Ok(checked)
+}
+
+/// Compares every buffer of every rank; the number of bytes.
+fn compare(
+    run: &Run,
+    compiled: &Compiled,
+    input: &LaunchInput,
+    expected: &LaunchOutput,
+    output: &LaunchOutput,
+    device: &str,
+) -> Result<u64, Diagnostic> {
+    let mut bytes = 0u64;
+    for rank in 0..input.ranks as usize {
+        let (Some(want), Some(have)) = (expected.buffers.get(rank), output.buffers.get(rank)) else {
+            return Err(fault(run, format!("{device} left no buffers for rank {rank}")));
+        };
+        for (name, want) in want {
+            let Some(have) = have.get(name) else {
+                return Err(fault(run, format!("{device} left no buffer `{name}` for rank {rank}")));
+            };
+            if let Some(words) = difference(want, have, element_bytes(compiled, run, name)) {
+                return Err(fault(run, format!("`{name}` on rank {rank} differs: {words}"))
+                    .label(format!("{device} and reference disagree about this run"))
+                    .help(
+                        "this is a fault of the compiler or of an executor, unless the kernel races: please report it",
+                    ));
+            }
+            bytes += want.len() as u64;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Bytes of one element of a buffer argument, at least 1.
+fn element_bytes(compiled: &Compiled, run: &Run, name: &Name) -> usize {
+    let kernel = compiled.tile.kernel(run.kernel.as_str());
+    let param = kernel.and_then(|kernel| kernel.params.iter().find(|param| param.name == *name));
+    match param.map(|param| &param.ty) {
+        Some(ParamTy::Buffer(ty)) => (ty.dtype.bits() as usize / 8).max(1),
+        _ => 1,
+    }
+}
+
+/// The first difference in words, and how many bytes differ; `None` if there is none.
+fn difference(want: &[u8], have: &[u8], element: usize) -> Option<String> {
+    if want.len() != have.len() {
+        return Some(format!("it has {} bytes, {} expected", have.len(), want.len()));
+    }
+    let at = want.iter().zip(have).position(|(a, b)| a != b)?;
+    let count = want.iter().zip(have).filter(|(a, b)| a != b).count();
+    let (begin, end) = (at - at % element, (at - at % element + element).min(want.len()));
+    let hex = |bytes: &[u8]| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Some(format!(
+        "{count} of {} bytes, first at byte {at} (element {} in memory): 0x{}, 0x{} expected",
+        want.len(),
+        at / element,
+        hex(&have[begin..end]),
+        hex(&want[begin..end]),
+    ))
+}
+
+fn fault(run: &Run, message: String) -> Diagnostic {
+    Diagnostic::error(Code::RUN_MISMATCH, run.span, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_name_the_element() {
+        assert_eq!(difference(&[1, 2], &[1, 2], 1), None);
+        let words = difference(&[0, 0, 1, 2], &[0, 0, 1, 3], 2).expect("differs");
+        assert_eq!(words, "1 of 4 bytes, first at byte 3 (element 1 in memory): 0x0301, 0x0201 expected");
+        assert!(difference(&[0], &[], 1).expect("shorter").contains("0 bytes, 1 expected"));
+    }
+}

@@ -1,0 +1,203 @@
+//! The commands: one file each, one row in [`Command`].
+//!
+//! Must hold: every command answers with `Ok` (exit 0) or a [`Stop`]; data goes to standard output, words to standard
+//! error; no command ends the process itself.
+
+mod check;
+mod compile;
+mod explain;
+mod fmt;
+mod opt;
+mod report;
+mod run;
+mod targets;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+use tilewright_ir::{Diagnostic, Module};
+use tilewright_passes::pipeline::Observer;
+use tilewright_target::Target;
+
+use crate::backend::Want;
+use crate::render::{Source, render};
+use crate::session::Session;
+use crate::{Compiled, Options, compile_module, files};
+
+/// Compiles tiled GPU kernels, chooses how each copy is carried, says why, and checks the result.
+#[derive(Debug, Parser)]
+#[command(name = "tilewright", version, propagate_version = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Compile(compile::Args),
+    Report(report::Args),
+    Check(check::Args),
+    Opt(opt::Args),
+    Fmt(fmt::Args),
+    Targets(targets::Args),
+    Explain(explain::Args),
+}
+
+/// The target of a command that names none.
+const DEFAULT_TARGET: &str = "gfx950";
+
+/// Why a command ends without success.
+#[derive(Debug)]
+enum Stop {
+    /// The input is wrong or a check failed, and that has been said: exit 1.
+    Told,
+    /// The input is wrong: exit 1 after this sentence.
+    Input(String),
+    /// The command line is wrong: exit 2 after this sentence.
+    Usage(String),
+}
+
+/// Runs the program with these arguments; the exit status.
+pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> u8 {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(e) => return answer_clap(&e, session),
+    };
+    let result = match &args.command {
+        Command::Run(args) => run::main(args, session),
+        Command::Compile(args) => compile::main(args, session),
+        Command::Report(args) => report::main(args, session),
+        Command::Check(args) => check::main(args, session),
+        Command::Opt(args) => opt::main(args, session),
+        Command::Fmt(args) => fmt::main(args, session),
+        Command::Targets(args) => targets::main(args, session),
+        Command::Explain(args) => explain::main(args, session),
+    };
+    let status = match result {
+        Ok(()) => 0,
+        Err(Stop::Told) => 1,
+        Err(Stop::Input(why)) => {
+            session.say(&format!("error: {why}\n"));
+            1
+        }
+        Err(Stop::Usage(why)) => {
+            session.say(&format!("error: {why}\n\nFor more information, try '--help'.\n"));
+            2
+        }
+    };
+    match session.take_fault() {
+        Some(fault) => {
+            session.say(&format!("error: cannot write to standard output: {fault}\n"));
+            1
+        }
+        None => status,
+    }
+}
+
+/// Help and version are data; a wrong command line is words and exit 2.
+fn answer_clap(e: &clap::Error, session: &mut Session) -> u8 {
+    let rendered = e.render();
+    if e.use_stderr() {
+        let text = if session.colour() { rendered.ansi().to_string() } else { rendered.to_string() };
+        session.say(&text);
+        2
+    } else {
+        session.print(&rendered.to_string());
+        session.take_fault().map_or(0, |_| 1)
+    }
+}
+
+/// A source file that was read.
+#[derive(Debug)]
+struct Input {
+    name: String,
+    text: String,
+}
+
+impl Input {
+    fn read(path: &Path) -> Result<Input, Stop> {
+        let text = files::read_source(path).map_err(Stop::Input)?;
+        let name = if path == Path::new("-") { "<stdin>".to_string() } else { path.display().to_string() };
+        Ok(Input { name, text })
+    }
+
+    /// The verified tile module of the file; what is wrong with it has been told otherwise.
+    fn module(&self, session: &mut Session) -> Result<Module, Stop> {
+        let (module, warnings) = crate::parse_and_verify(&self.text).map_err(|all| self.tell_all(session, &all))?;
+        self.tell(session, &warnings);
+        Ok(module)
+    }
+
+    /// Compiles the file to the lowered module; warnings and errors are told.
+    fn compile(&self, session: &mut Session, target: &'static Target) -> Result<Compiled, Stop> {
+        self.compile_watched(session, target, Want::Nothing, &mut ())
+    }
+
+    /// Compiles the file as far as `want` says.
+    fn compile_watched(
+        &self,
+        session: &mut Session,
+        target: &'static Target,
+        want: Want,
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled, Stop> {
+        // Parsed and verified first for its own sake: what is wrong on every target is told before what one refuses.
+        let (module, _) = crate::parse_and_verify(&self.text).map_err(|all| self.tell_all(session, &all))?;
+        self.compile_part(session, module, target, want, observer)
+    }
+
+    /// Compiles items of the file.
+    fn compile_part(
+        &self,
+        session: &mut Session,
+        module: Module,
+        target: &'static Target,
+        want: Want,
+        observer: &mut dyn Observer,
+    ) -> Result<Compiled, Stop> {
+        let options = Options { want, lld: session.env.lld.clone() };
+        let compiled = compile_module(module, &self.text, target, &options, observer);
+        let compiled = compiled.map_err(|all| self.tell_all(session, &all))?;
+        self.tell(session, &compiled.warnings);
+        Ok(compiled)
+    }
+
+    /// Shows diagnostics about this file.
+    fn tell(&self, session: &mut Session, diagnostics: &[Diagnostic]) {
+        if diagnostics.is_empty() {
+            return;
+        }
+        let source = Source { name: &self.name, text: &self.text };
+        let text = render(diagnostics, source, session.colour());
+        session.say(&text);
+    }
+
+    /// Shows them and stops.
+    fn tell_all(&self, session: &mut Session, diagnostics: &[Diagnostic]) -> Stop {
+        self.tell(session, diagnostics);
+        Stop::Told
+    }
+}
+
+/// Reads a target's name on the command line.
+fn parse_target(name: &str) -> Result<&'static Target, tilewright_target::UnknownTarget> {
+    tilewright_target::lookup(name)
+}
+
+/// Where data goes: a file, written whole or not at all, or standard output.
+fn put(session: &mut Session, out: Option<&PathBuf>, bytes: &[u8], what: &str) -> Result<(), Stop> {
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    match out {
+        Some(path) if path != Path::new("-") => files::write_atomic(path, bytes).map_err(Stop::Input),
+        _ if !is_text && session.out_is_terminal() => {
+            Err(Stop::Usage(format!("{what} is binary: name a file with -o, or send standard output to one")))
+        }
+        _ => {
+            session.data(bytes);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `tilewright run`: compiles, runs the run blocks, compares with the reference interpreter, and says how each copy went.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tilewright_ir::{Module, Run};
+use tilewright_target::Target;
+
+use super::{DEFAULT_TARGET, Input, Stop, parse_target};
+use crate::backend::Want;
+use crate::checked::{Checked, Trial, check};
+use crate::device::{DEVICES, Device, device};
+use crate::session::Session;
+use crate::{Compiled, files, report};
+
+/// Compiles a file for a target, runs its run blocks on several ranks, and checks the result
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The file; `-` is standard input
+    file: PathBuf,
+    /// Compile for this target [default: gfx950, or the first that the run blocks allow]
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    target: Option<&'static Target>,
+    /// Run on this many ranks, whatever the run blocks say
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    ranks: Option<u32>,
+    /// What runs the kernel
+    #[arg(long, value_name = "DEVICE", value_parser = parse_device, default_value = "lanes")]
+    device: DeviceArg,
+    /// Seed of scheduling and of completion times
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Run with this many seeds, one after the other, from --seed on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// A device that was found by its name.
+#[derive(Clone, Copy)]
+struct DeviceArg(&'static dyn Device);
+
+impl std::fmt::Debug for DeviceArg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+fn parse_device(name: &str) -> Result<DeviceArg, String> {
+    device(name).map(DeviceArg).ok_or_else(|| {
+        let all: Vec<String> = DEVICES.iter().map(|d| format!("{} ({})", d.name(), d.summary())).collect();
+        format!("unknown device; there are {}", all.join(" and "))
+    })
+}
+
+pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
+    let input = Input::read(&args.file)?;
+    let module = input.module(session)?;
+    let target = choose_target(args.target, &module, &input.name)?;
+    for run in module.runs().filter(|run| !allows(run, target)) {
+        let targets = run.targets.as_deref().unwrap_or_default().join(", ");
+        session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
+    }
+    let compiled = input.compile_part(session, part(&module, target), target, Want::finished(target), &mut ())?;
+    let outcomes = run_all(args, &input, &compiled, session)?;
+    let text = if args.json {
+        as_json(args, &input, &compiled, &outcomes)
+    } else {
+        as_text(args, &input, &compiled, &outcomes)
+    };
+    session.print(&text);
+    Ok(())
+}
+
+/// Does the run block allow the target?
+fn allows(run: &Run, target: &Target) -> bool {
+    run.targets.as_ref().is_none_or(|targets| targets.iter().any(|name| name == target.name))
+}
+
+/// The target to run on: what was asked for, the default, or the first that a run block allows.
+fn choose_target(asked: Option<&'static Target>, module: &Module, file: &str) -> Result<&'static Target, Stop> {
+    let runs: Vec<&Run> = module.runs().collect();
+    if runs.is_empty() {
+        return Err(Stop::Input(format!("`{file}` has no run block, so there is nothing to run")));
+    }
+    let allowed: Vec<&str> = runs.iter().filter_map(|run| run.targets.as_ref()).flatten().map(String::as_str).collect();
+    if let Some(target) = asked {
+        return if runs.iter().any(|run| allows(run, target)) {
+            Ok(target)
+        } else {
+            let allowed = allowed.join(", ");
+            Err(Stop::Input(format!("no run block of `{file}` allows {}; they allow {allowed}", target.name)))
+        };
+    }
+    let candidates = std::iter::once(DEFAULT_TARGET).chain(allowed);
+    let known = candidates.filter_map(|name| tilewright_target::lookup(name).ok());
+    known
+        .into_iter()
+        .find(|target| runs.iter().any(|run| allows(run, target)))
+        .ok_or_else(|| Stop::Input(format!("the run blocks of `{file}` allow no target")))
+}
+
+/// The run blocks that the target is allowed, and their kernels: others need not compile for it.
+fn part(module: &Module, target: &Target) -> Module {
+    let mut part = module.clone();
+    part.items.retain(|item| match item {
+        tilewright_ir::Item::Run(run) => allows(run, target),
+        tilewright_ir::Item::Kernel(kernel) => {
+            module.runs().any(|run| run.kernel == kernel.name && allows(run, target))
+        }
+    });
+    part
+}
+
+/// What came of one run block: over all seeds.
+struct Outcome<'a> {
+    run: &'a Run,
+    checked: Checked,
+}
+
+fn run_all<'a>(
+    args: &Args,
+    input: &Input,
+    compiled: &'a Compiled,
+    session: &mut Session,
+) -> Result<Vec<Outcome<'a>>, Stop> {
+    let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
+    let npy = |name: &str| files::read_bytes(&folder.join(name));
+    let mut outcomes = Vec::new();
+    let mut failed = false;
+    for run in compiled.tile.runs() {
+        let mut last = None;
+        for seed in (0..args.seeds).map(|n| args.seed.wrapping_add(n)) {
+            let trial = Trial { run, ranks: args.ranks, seed, npy: &npy };
+            match check(compiled, args.device.0, &trial) {
+                Ok(checked) => last = Some(checked),
+                Err(all) => {
+                    input.tell(session, &all);
+                    session.say(&format!("note: `{}` on {}, seed {seed}\n", run.kernel, compiled.target.name));
+                    failed = true;
+                    break;
+                }
+            }
+        }
+        outcomes.extend(last.map(|checked| Outcome { run, checked }));
+    }
+    if failed { Err(Stop::Told) } else { Ok(outcomes) }
+}
+
+/// The copy report, then a line for each run block.
+fn as_text(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
+    let mut out = report::table(compiled, &input.name);
+    let device = args.device.0;
+    for Outcome { run, checked } in outcomes {
+        let against = if device.name() == "reference" { "by the reference" } else { "against the reference" };
+        let seeds = if args.seeds == 1 { format!("seed {}", args.seed) } else { format!("{} seeds", args.seeds) };
+        out.push_str(&format!(
+            "checked {} bytes on {} ranks: `{}` for {}, {} {against}, {seeds}\n",
+            checked.bytes,
+            checked.ranks,
+            run.kernel,
+            compiled.target.name,
+            device.name(),
+        ));
+    }
+    out
+}
+
+fn as_json(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
+    let runs: Vec<_> = outcomes
+        .iter()
+        .map(|Outcome { run, checked }| {
+            json!({ "kernel": run.kernel.as_str(), "ranks": checked.ranks, "bytes": checked.bytes, "ok": true })
+        })
+        .collect();
+    let all = json!({
+        "file": input.name,
+        "target": compiled.target.name,
+        "device": args.device.0.name(),
+        "seed": args.seed,
+        "seeds": args.seeds,
+        "runs": runs,
+        "copies": compiled.report.copies,
+    });
+    format!("{all:#}\n")
+}

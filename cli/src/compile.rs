@@ -1,0 +1,118 @@
+//! From text to lowered IR and machine code, in memory: what every command and test goes through.
+//!
+//! Must hold: nothing here reads a file, the environment or the clock; whatever is wrong with the text comes back as
+//! diagnostics with places in it.
+
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use tilewright_artifact::Report;
+use tilewright_ir::text::parse;
+use tilewright_ir::verify::{Level, verify};
+use tilewright_ir::{Code, Diagnostic, Module, Name, Span};
+use tilewright_passes::pipeline::{self, CopyDecision, KernelFacts, Observer, Pass};
+use tilewright_target::Target;
+
+use crate::backend::{self, Made, Want};
+
+/// How far to compile, and with what.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What the backend is to make; nothing by default: the compile ends with the lowered module.
+    pub want: Want,
+    /// The linker for AMD code objects, if it is not the toolchain's.
+    pub lld: Option<PathBuf>,
+}
+
+/// What a compile yields.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The chip.
+    pub target: &'static Target,
+    /// The module as it was written, verified.
+    pub tile: Module,
+    /// The module after all passes.
+    pub lowered: Module,
+    /// What was decided for each copy, in program order.
+    pub decisions: Vec<CopyDecision>,
+    /// The same as plain data.
+    pub report: Report,
+    /// Warnings of all passes.
+    pub warnings: Vec<Diagnostic>,
+    /// What the runtime must know of each kernel's signals and queues.
+    pub facts: IndexMap<Name, KernelFacts>,
+    /// What the backend made, if it was asked.
+    pub made: Option<Made>,
+}
+
+/// Parses and verifies a file that may be meant for any target; the module and the warnings.
+///
+/// # Errors
+/// All errors that were found; warnings are among them.
+pub fn parse_and_verify(text: &str) -> Result<(Module, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let module = parse(text).into_result()?;
+    not_empty(&module, text)?;
+    let found = verify(&module, Level::Tile, &backend::ops());
+    if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok((module, found)) }
+}
+
+/// A file without a kernel is a file cut off too early.
+fn not_empty(module: &Module, text: &str) -> Result<(), Vec<Diagnostic>> {
+    if module.kernels().next().is_some() {
+        return Ok(());
+    }
+    let end = Span::new(text.len().saturating_sub(1), text.len());
+    let error = Diagnostic::error(Code::SYNTAX, end, "there is no kernel in this file");
+    Err(vec![error.help("a kernel begins `kernel name(parameters) launch(grid = [1], block = [64]) {`")])
+}
+
+/// Compiles a source text for a target.
+///
+/// # Errors
+/// The diagnostics of the first stage that finds errors.
+pub fn compile_text(text: &str, target: &'static Target, options: &Options) -> Result<Compiled, Vec<Diagnostic>> {
+    let module = parse(text).into_result()?;
+    not_empty(&module, text)?;
+    compile_module(module, text, target, options, &mut ())
+}
+
+/// Compiles a module, whose places are in `text` (empty for a module that was built). `observer` sees the module before
+/// and after each pass.
+///
+/// # Errors
+/// The diagnostics of the first stage that finds errors.
+pub fn compile_module(
+    tile: Module,
+    text: &str,
+    target: &'static Target,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let state = pipeline::run(tile.clone(), &backend::pass_cx(target), observer)?;
+    let made = backend::make(&state.module, target, options)?;
+    Ok(Compiled {
+        target,
+        tile,
+        report: crate::report::report(target.name, &state.decisions, text),
+        lowered: state.module,
+        decisions: state.decisions,
+        warnings: state.warnings,
+        facts: state.kernels,
+        made,
+    })
+}
+
+/// Runs these passes in this order on a file of any level; the module and the warnings.
+///
+/// # Errors
+/// The diagnostics of the first stage that finds errors.
+pub fn run_passes(
+    text: &str,
+    passes: &[&Pass],
+    target: &'static Target,
+    observer: &mut dyn Observer,
+) -> Result<(Module, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let module = parse(text).into_result()?;
+    let state = pipeline::run_passes(module, passes, &backend::pass_cx(target), observer)?;
+    Ok((state.module, state.warnings))
+}

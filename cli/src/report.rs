@@ -1,0 +1,128 @@
+//! The copy report: from the decisions of `passes` to the data of `artifact`, and to text.
+//!
+//! Must hold: the JSON form is exactly the serialised `artifact::Report`; the table shows everything that the JSON holds.
+
+use tilewright_artifact::{CandidateReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
+use tilewright_passes::pipeline::{self, CandidateDecision, CopyDecision};
+use tilewright_passes::select;
+use tilewright_target::Basis;
+
+use crate::Compiled;
+use crate::table::{table as aligned, time};
+
+/// The decisions as the data that is kept and printed. `text` is the source, for line numbers.
+pub fn report(target: &str, decisions: &[CopyDecision], text: &str) -> Report {
+    let lines = LineStarts::new(text);
+    Report { target: target.to_string(), copies: decisions.iter().map(|d| copy_report(d, &lines)).collect() }
+}
+
+fn copy_report(decision: &CopyDecision, lines: &LineStarts) -> CopyReport {
+    let mut params = Params::new();
+    for (name, value) in &decision.params {
+        params.push(
+            *name,
+            match value {
+                select::ParamValue::Int(v) => ParamValue::Int(*v),
+                select::ParamValue::Bool(v) => ParamValue::Bool(*v),
+                select::ParamValue::Text(v) => ParamValue::Text(v.clone()),
+            },
+        );
+    }
+    CopyReport {
+        kernel: decision.kernel.to_string(),
+        line: lines.line(decision.span.lo),
+        chosen: Some(decision.chosen.to_string()),
+        params,
+        candidates: decision.candidates.iter().map(candidate_report).collect(),
+    }
+}
+
+fn candidate_report(candidate: &CandidateDecision) -> CandidateReport {
+    let (verdict, mut reason) = match &candidate.verdict {
+        pipeline::Verdict::Chosen => (Verdict::Chosen, String::new()),
+        pipeline::Verdict::Lost(why) => (Verdict::Lost, why.clone()),
+        pipeline::Verdict::Rejected(why, fix) => {
+            (Verdict::Rejected, fix.as_ref().map_or(why.clone(), |fix| format!("{why}; fix: {fix}")))
+        }
+    };
+    for note in &candidate.notes {
+        reason.push_str(if reason.is_empty() { "" } else { "; " });
+        reason.push_str(note);
+    }
+    if reason.is_empty() {
+        reason.push_str("fits, and none that fits comes before it");
+    }
+    let cost = candidate
+        .cost
+        .map(|cost| CostReport { picoseconds: cost.picoseconds, measured: cost.basis == Basis::Measured });
+    CandidateReport { variant: candidate.variant.to_string(), verdict, reason, cost }
+}
+
+/// Where lines begin: many copies are looked up in one text.
+struct LineStarts(Vec<u32>);
+
+impl LineStarts {
+    fn new(text: &str) -> LineStarts {
+        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        LineStarts(newlines.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX)).collect())
+    }
+
+    /// One-based line of a byte offset.
+    fn line(&self, at: u32) -> u32 {
+        1 + u32::try_from(self.0.partition_point(|start| *start <= at)).unwrap_or(u32::MAX - 1)
+    }
+}
+
+/// The report as JSON, with a newline at the end.
+pub fn json(report: &Report) -> String {
+    // Plain data with string keys: this cannot fail; if it ever did, `null` parses and is visibly wrong.
+    let text = serde_json::to_string_pretty(report).unwrap_or_else(|_| "null".to_string());
+    format!("{text}\n")
+}
+
+/// The report for people: a head for each copy (place, copy, what was taken), then one line for each candidate.
+pub fn table(compiled: &Compiled, name: &str) -> String {
+    let report = &compiled.report;
+    if report.copies.is_empty() {
+        return format!("no copies in {name} for {}\n", report.target);
+    }
+    let mut out = String::new();
+    for (copy, decision) in report.copies.iter().zip(&compiled.decisions) {
+        out.push_str(&head(copy, &decision.copy, &report.target, name));
+        let rows: Vec<Vec<String>> = copy.candidates.iter().map(row).collect();
+        out.push_str(&aligned(&rows, 4));
+        out.push('\n');
+    }
+    let costs = || report.copies.iter().flat_map(|copy| &copy.candidates).filter_map(|c| c.cost);
+    if costs().any(|cost| !cost.measured) {
+        out.push_str("? this cost rests on figures that nobody has measured on this chip\n");
+    }
+    out
+}
+
+/// `ring_shift.tile:9: copy recv@next <- send by cta` and what was taken.
+fn head(copy: &CopyReport, words: &str, target: &str, name: &str) -> String {
+    let params: Vec<String> = copy.params.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let params = if params.is_empty() { String::new() } else { format!(" ({})", params.join(", ")) };
+    let chosen = copy.chosen.as_deref().unwrap_or("nothing fits");
+    format!("{name}:{}: copy {words}\n  in `{}` on {target}: {chosen}{params}\n", copy.line, copy.kernel)
+}
+
+fn row(candidate: &CandidateReport) -> Vec<String> {
+    let cost = candidate
+        .cost
+        .map_or("-".to_string(), |cost| format!("{}{}", time(cost.picoseconds), if cost.measured { "" } else { "?" }));
+    vec![candidate.variant.clone(), candidate.verdict.to_string(), cost, candidate.reason.clone()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        let lines = LineStarts::new("a\nbc\n\nd");
+        let at: Vec<u32> = [0, 1, 2, 4, 5, 6, 99].map(|at| lines.line(at)).to_vec();
+        assert_eq!(at, [1, 1, 2, 2, 3, 4, 4]);
+    }
+}

@@ -1,0 +1,206 @@
+//! The commands, each doing what it is for.
+
+use crate::program::{Folder, root, tilewright, with_input};
+
+/// Targets for which an example is made.
+fn targets_of(file: &str) -> &'static [&'static str] {
+    match file {
+        "ring_shift" | "ship" | "alltoall" => &["gfx942", "gfx950"],
+        _ => &["gfx942", "gfx950", "sm_80", "sm_90a", "sm_100a"],
+    }
+}
+
+#[test]
+fn every_example_runs_on_every_target_that_fits() {
+    let examples = [
+        "ship",
+        "alltoall",
+        "ring_shift",
+        "ldmatrix_x2",
+        "ldmatrix_trans_swizzle",
+        "stmatrix_x4",
+        "reg_roundtrip",
+        "gmem_smem",
+        "fallback_4x6",
+    ];
+    for example in examples {
+        for target in targets_of(example) {
+            let file = format!("examples/{example}.tile");
+            tilewright(&["run", &file, "--target", target]).ends(0).prints(&[
+                "chosen",
+                "checked ",
+                " bytes on ",
+                " ranks",
+            ]);
+        }
+    }
+}
+
+#[test]
+fn ring_shift_chooses_sdma_and_says_why_the_others_lost() {
+    let outcome = tilewright(&["run", "examples/ring_shift.tile"]).ends(0);
+    let outcome = outcome.prints(&["sdma_put", "chosen", "peer_ldst", "on 4 ranks"]);
+    assert!(outcome.out.contains("lost") || outcome.out.contains("rejected"), "{}", outcome.out);
+}
+
+#[test]
+fn run_takes_ranks_seeds_and_device() {
+    tilewright(&["run", "examples/ring_shift.tile", "--ranks", "7", "--seed", "5", "--seeds", "3"])
+        .ends(0)
+        .prints(&["on 7 ranks", "3 seeds"]);
+    tilewright(&["run", "examples/ring_shift.tile", "--device", "reference"]).ends(0).prints(&["reference"]);
+    let outcome = tilewright(&["run", "examples/ring_shift.tile", "--json"]).ends(0);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    assert_eq!(json["target"], "gfx950");
+    assert_eq!(json["runs"][0]["ranks"], 4);
+    assert!(json["runs"][0]["bytes"].as_u64() > Some(0));
+    assert_eq!(json["copies"][0]["chosen"], "sdma_put");
+}
+
+#[test]
+fn run_picks_an_allowed_target_or_says_what_is_allowed() {
+    let text = "kernel k(a: global<f32>[64], b: global<f32>[64]) launch(grid = [1], block = [64]) { copy b <- a by cta; }\n\
+                run k { targets = [\"sm_90a\"]; a = iota; expect b == a; }\n";
+    with_input(&["run", "-"], text.as_bytes()).ends(0).prints(&["for sm_90a"]);
+    with_input(&["run", "-", "--target", "gfx950"], text.as_bytes()).ends(1).says(&["allow sm_90a"]);
+    let no_run = text.lines().next().unwrap_or_default();
+    with_input(&["run", "-"], no_run.as_bytes()).ends(1).says(&["no run block"]);
+    let wrong = text.replace("b == a", "b == 3.0");
+    with_input(&["run", "-"], wrong.as_bytes()).ends(1).says(&["TW0037"]);
+}
+
+#[test]
+fn report_is_a_table_and_json() {
+    let file = "examples/ldmatrix_x2.tile";
+    tilewright(&["report", file, "--target", "sm_90a"]).ends(0).prints(&[
+        "ldstmatrix",
+        "num = 2",
+        "gmem_smem",
+        "rejected",
+    ]);
+    let outcome = tilewright(&["report", file, "--target", "sm_90a", "--json"]).ends(0);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    assert_eq!(json["target"], "sm_90a");
+    let copies = json["copies"].as_array().expect("copies");
+    assert_eq!(copies.len(), 3);
+    assert!(copies.iter().any(|copy| copy["chosen"] == "ldstmatrix" && copy["params"]["num"] == 2));
+    for copy in copies {
+        assert!(copy["line"].as_u64() > Some(0) && copy["kernel"] == "ldmatrix_x2");
+        let candidates = copy["candidates"].as_array().expect("candidates");
+        assert_eq!(candidates.iter().filter(|c| c["verdict"] == "chosen").count(), 1);
+        for name in ["ldstmatrix", "reg", "gmem_smem", "fallback", "peer_ldst"] {
+            let candidate = candidates.iter().find(|c| c["variant"] == name).expect(name);
+            assert!(!candidate["reason"].as_str().unwrap_or_default().is_empty(), "{candidate}");
+        }
+    }
+}
+
+#[test]
+fn stmatrix_needs_sm_90_and_the_report_says_so() {
+    let outcome = tilewright(&["report", "examples/stmatrix_x4.tile", "--target", "sm_80"]).ends(0);
+    outcome.prints(&["stmatrix needs sm_90", "sm_80: reg"]);
+}
+
+#[test]
+fn compile_writes_every_stage() {
+    let folder = Folder::new("stages");
+    let file = "examples/ldmatrix_x2.tile";
+    let out = folder.path("out.ptx");
+    tilewright(&["compile", file, "--target", "sm_90a", "--emit", "asm", "-o", &out]).ends(0);
+    let ptx = std::fs::read_to_string(&out).expect("written");
+    assert!(ptx.contains("ldmatrix.sync.aligned.m8n8.x2.shared.b16"), "{ptx}");
+    assert!(ptx.contains(".target sm_90a") && ptx.contains(".entry ldmatrix_x2("));
+    tilewright(&["compile", file, "--emit", "tile"]).ends(0).prints(&["copy frag <- tile by warp"]);
+    tilewright(&["compile", file, "--emit", "lowered"]).ends(0).prints(&["vec.copy("]);
+    tilewright(&["compile", file, "--emit", "llvm"]).ends(0).prints(&["define", "@ldmatrix_x2"]);
+    let bundle = folder.path("out.twb");
+    tilewright(&["compile", file, "--emit", "bundle", "-o", &bundle]).ends(0);
+    assert!(std::fs::read(&bundle).expect("written").starts_with(b"TWBUNDLE"));
+}
+
+#[test]
+fn compile_makes_amd_code_objects() {
+    let folder = Folder::new("hsaco");
+    for target in ["gfx942", "gfx950"] {
+        let out = folder.path(target);
+        tilewright(&["compile", "examples/ship.tile", "--target", target, "--emit", "obj", "-o", &out]).ends(0);
+        let elf = std::fs::read(&out).expect("written");
+        assert!(elf.starts_with(b"\x7fELF") && elf[18..20] == [224, 0], "AMDGPU ELF");
+        for name in ["ship.kd", "ship", "amdhsa.kernels"] {
+            assert!(elf.windows(name.len()).any(|w| w == name.as_bytes()), "{name}");
+        }
+        let asm = tilewright(&["compile", "examples/ship.tile", "--target", target, "--emit", "asm"]).ends(0);
+        asm.prints(&["ship:", "global_store", "s_waitcnt vmcnt(0)", "sc0 sc1"]);
+    }
+}
+
+#[test]
+fn objects_for_cuda_need_ptxas() {
+    let mut command =
+        crate::program::command(&["compile", "examples/ldmatrix_x2.tile", "--target", "sm_90a", "--emit", "obj"]);
+    let output = command.env("PATH", "/nowhere").output().expect("starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--ptxas PATH"));
+}
+
+#[test]
+fn print_after_and_time() {
+    let outcome =
+        tilewright(&["compile", "examples/ship.tile", "--emit", "lowered", "--print-after", "select-copies", "--time"]);
+    let outcome = outcome.ends(0).prints(&["// after select-copies", "posted"]).says(&["select-copies", "total"]);
+    let after = outcome.out.split("// after select-copies").nth(1).unwrap_or_default();
+    assert!(after.contains("kernel ship"), "{after}");
+}
+
+#[test]
+fn opt_runs_chosen_passes() {
+    let outcome =
+        tilewright(&["opt", "examples/ship.tile", "--passes", "verify,select-copies", "--target", "gfx950"]).ends(0);
+    let outcome = outcome.prints(&["sdma.put(", "posted"]);
+    // What it prints can be put through the next pass.
+    let next = with_input(&["opt", "-", "--passes", "place-waits"], outcome.out.as_bytes()).ends(0);
+    assert!(!next.out.contains("posted"), "{}", next.out);
+}
+
+#[test]
+fn check_says_what_it_saw() {
+    tilewright(&["check", "examples/ship.tile"]).ends(0).says(&["examples/ship.tile: ok, 1 kernel, 1 run block"]);
+    tilewright(&["check", "examples/ship.tile", "--target", "gfx942"]).ends(0).says(&["ok for gfx942"]);
+    tilewright(&["check", "examples/ship.tile", "--target", "sm_90a"]).ends(1).says(&["TW0034"]);
+}
+
+#[test]
+fn fmt_formats_in_place_and_checks() {
+    let folder = Folder::new("fmt");
+    let text = "// kept\nkernel   k( a:global<f32>[64] )  launch(grid=[1],block=[64]) { sync   cta; // kept too\n}\n";
+    let file = folder.write("a.tile", text);
+    tilewright(&["fmt", "--check", &file]).ends(1).prints(&[&file]);
+    assert_eq!(std::fs::read_to_string(&file).expect("read"), text, "--check changes nothing");
+    tilewright(&["fmt", &file]).ends(0);
+    let formatted = std::fs::read_to_string(&file).expect("read");
+    assert!(formatted.contains("// kept\n") && formatted.contains("    sync cta; // kept too\n"), "{formatted}");
+    tilewright(&["fmt", "--check", &file]).ends(0);
+    let piped = with_input(&["fmt", "-"], text.as_bytes()).ends(0);
+    assert_eq!(piped.out, formatted);
+    let bad = folder.write("bad.tile", "kernel {");
+    tilewright(&["fmt", &bad, &file]).ends(1).says(&["bad.tile"]);
+    assert_eq!(folder.names(), ["a.tile", "bad.tile"]);
+}
+
+#[test]
+fn examples_are_formatted() {
+    for entry in std::fs::read_dir(root().join("examples")).expect("examples").flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|e| e == "tile") {
+            tilewright(&["fmt", "--check", &path.to_string_lossy()]).ends(0);
+        }
+    }
+}
+
+#[test]
+fn targets_are_listed() {
+    tilewright(&["targets"]).ends(0).prints(&["gfx942", "gfx950", "sm_80", "sm_90a", "sm_100a", "sdma", "stmatrix"]);
+    let outcome = tilewright(&["targets", "--json"]).ends(0);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    assert_eq!(json["targets"].as_array().map(Vec::len), Some(5));
+}
