@@ -72,7 +72,8 @@ impl<'ctx> Allocator<'ctx> {
             return Ok(Allocator { dynamic: None });
         }
         let bytes = g.context.i8_type().array_type(0);
-        let name = format!("{}.shared", kernel.name.as_str());
+        // The name goes into the object as it is, and PTX knows no dots.
+        let name = format!("tw_shared_{}", kernel.name.as_str());
         let symbol = g.module.add_global(bytes, Some(inkwell::AddressSpace::from(AddressSpace::Shared as u16)), &name);
         symbol.set_linkage(Linkage::External);
         symbol.set_alignment(LEAST_ALIGN.max(128));
