@@ -140,7 +140,7 @@ impl<'a> Gen<'a> {
     fn axis(&mut self) -> Axis {
         let named = Axis::NAMED.map(|(axis, _)| axis);
         let n = self.below(named.len() + 2);
-        named.get(n).cloned().unwrap_or_else(|| Axis::Other(Name::new(if n % 2 == 0 { "TCol" } else { "bx" })))
+        named.get(n).cloned().unwrap_or_else(|| Axis::Other(Name::new(if n.is_multiple_of(2) { "TCol" } else { "bx" })))
     }
 
     fn iter(&mut self) -> Iter {

@@ -1,6 +1,7 @@
 //! Text form: what the parser, the printer and the formatter promise, on written and on generated modules.
 
 mod arbitrary;
+mod builder;
 mod errors;
 
 use std::path::PathBuf;
