@@ -210,7 +210,8 @@ impl Env {
                 let own = type_of(value, self).ok();
                 let ty = ty.or(own).unwrap_or(ScalarTy::Index);
                 let varying = self.is_varying(value);
-                let keeps_value = own == Some(ty) || matches!(ty, ScalarTy::Index | ScalarTy::LsaRank | ScalarTy::WorldRank);
+                let keeps_value =
+                    own == Some(ty) || matches!(ty, ScalarTy::Index | ScalarTy::LsaRank | ScalarTy::WorldRank);
                 let resolved = self.resolve(value).map(|v| match keeps_value {
                     true => v,
                     false => Expr { span: v.span, kind: ExprKind::Cast(ty, Box::new(v)) },
@@ -355,9 +356,13 @@ pub fn signal_queues(kernel: &Kernel) -> Result<IndexMap<Name, u32>, Diagnostic>
                 .help(format!("a peer has at most {MAX_QUEUES} queues: 0 to {}", MAX_QUEUES - 1)));
         };
         if let Some(first) = *slot {
-            return Err(Diagnostic::error(Code::SIGNAL_USE, span, format!("queue {q} already belongs to another signal"))
-                .also(first, "taken here")
-                .help("each signal has a queue of its own: slots are counted per source rank and queue"));
+            return Err(Diagnostic::error(
+                Code::SIGNAL_USE,
+                span,
+                format!("queue {q} already belongs to another signal"),
+            )
+            .also(first, "taken here")
+            .help("each signal has a queue of its own: slots are counted per source rank and queue"));
         }
         *slot = Some(span);
     }
@@ -383,12 +388,7 @@ mod tests {
     use crate::module::{Launch, WarpWidth};
 
     fn kernel(body: Vec<Stmt>) -> Kernel {
-        let launch = Launch {
-            grid: vec![1.into()],
-            block: vec![64.into()],
-            warp: WarpWidth::Target,
-            span: Span::NONE,
-        };
+        let launch = Launch { grid: vec![1.into()], block: vec![64.into()], warp: WarpWidth::Target, span: Span::NONE };
         Kernel { name: Name::new("k"), params: vec![], wheres: vec![], launch, body, span: Span::NONE }
     }
 

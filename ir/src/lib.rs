@@ -22,6 +22,7 @@ pub mod stmt;
 pub mod text;
 pub mod threads;
 pub mod types;
+pub mod verify;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use dim::Dim;

@@ -337,8 +337,20 @@ fn eval_binary(op: BinOp, a: Value, b: Value) -> Option<Value> {
         BinOp::Div => x.wrapping_div(y),
         BinOp::Rem if unsigned => ((x as u64) % (y as u64)) as i64,
         BinOp::Rem => x.wrapping_rem(y),
-        BinOp::Min => if order.is_le() { x } else { y },
-        BinOp::Max => if order.is_ge() { x } else { y },
+        BinOp::Min => {
+            if order.is_le() {
+                x
+            } else {
+                y
+            }
+        }
+        BinOp::Max => {
+            if order.is_ge() {
+                x
+            } else {
+                y
+            }
+        }
         BinOp::And => x & y,
         BinOp::Or => x | y,
         BinOp::Xor => x ^ y,

@@ -171,7 +171,9 @@ fn var_type(name: &Name, span: Span, env: &Env) -> Result<ScalarTy, Diagnostic> 
     entity.scalar_ty().ok_or_else(|| {
         let d = Diagnostic::error(Code::WRONG_KIND, span, format!("`{name}` is {}, not a value", entity.describe()));
         match entity {
-            Entity::Buffer(_) => d.help(format!("expressions read no memory; load the element first: `let x = {name}[…];`")),
+            Entity::Buffer(_) => {
+                d.help(format!("expressions read no memory; load the element first: `let x = {name}[…];`"))
+            }
             Entity::DevComm => d.help(format!("take a field: `{name}.lsa_rank`, `{name}.lsa_size`")),
             _ => d,
         }
@@ -266,13 +268,21 @@ fn binary_type(op: BinOp, a: &Expr, b: &Expr, span: Span, env: &Env) -> Result<S
     literal_operand_fits(a, b, common)?;
     if op.is_comparison() {
         if common == BOOL && !matches!(op, BinOp::Eq | BinOp::Ne) {
-            return Err(Diagnostic::error(Code::TYPE_MISMATCH, span, format!("`{}` wants numbers, found bool", op.as_str())));
+            return Err(Diagnostic::error(
+                Code::TYPE_MISMATCH,
+                span,
+                format!("`{}` wants numbers, found bool", op.as_str()),
+            ));
         }
         return Ok(BOOL);
     }
     let bits = matches!(op, BinOp::And | BinOp::Or | BinOp::Xor);
     if common == BOOL && !bits {
-        return Err(Diagnostic::error(Code::TYPE_MISMATCH, span, format!("`{}` wants numbers, found bool", op.as_str())));
+        return Err(Diagnostic::error(
+            Code::TYPE_MISMATCH,
+            span,
+            format!("`{}` wants numbers, found bool", op.as_str()),
+        ));
     }
     let integers_only = bits || matches!(op, BinOp::Shl | BinOp::Shr);
     if integers_only && common != BOOL && !common.is_integral() {

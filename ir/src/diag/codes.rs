@@ -90,6 +90,8 @@ codes! {
     38 UNKNOWN_TARGET "unknown target" "" "";
     39 TOO_LARGE "program too large" "" "";
     40 INTERNAL "fault of the compiler" "" "";
+    41 NOT_UNIFORM "operand that differs between the threads of one op" "" "";
+    42 UNROLL "loop that cannot be unrolled" "" "";
 }
 
 /// The row of a code.

@@ -148,7 +148,8 @@ impl Walk<'_> {
                 let resolved = self.resolve(cond);
                 for (block, wanted) in std::iter::once((then, true)).chain(els.as_ref().map(|e| (e, false))) {
                     let outer = self.active.last();
-                    let narrowed = outer.map(|a| if wanted { a.narrow(cond, &self.env) } else { a.narrow_not(cond, &self.env) });
+                    let narrowed =
+                        outer.map(|a| if wanted { a.narrow(cond, &self.env) } else { a.narrow_not(cond, &self.env) });
                     self.active.extend(narrowed);
                     self.guards.push((resolved.clone(), wanted));
                     self.env.enter();
@@ -326,7 +327,9 @@ impl Walk<'_> {
                 None => linear().rem_by(lanes),
             },
             ExprKind::Binary(BinOp::Div, a, b)
-                if scope == Scope::Warp && a.kind == ExprKind::Special(Special::ThreadLinear) && b.as_int() == Some(lanes) =>
+                if scope == Scope::Warp
+                    && a.kind == ExprKind::Special(Special::ThreadLinear)
+                    && b.as_int() == Some(lanes) =>
             {
                 only_warp.map_or_else(|| Expr::special(Special::Warp), Expr::int)
             }
@@ -390,7 +393,8 @@ fn who(scope: Scope, active: &ActiveSet, dsts: &[Expr]) -> Result<Who, String> {
         }
         Scope::Thread => Ok(Who::Groups(active.groups(Scope::Warp).len() as u32)),
         Scope::Warp if mentions(Special::Warp) => {
-            let others = [Special::ThreadLinear, Special::Lane, Special::Thread(0), Special::Thread(1), Special::Thread(2)];
+            let others =
+                [Special::ThreadLinear, Special::Lane, Special::Thread(0), Special::Thread(1), Special::Thread(2)];
             match active.warp_range() {
                 Some(w) if !others.into_iter().any(mentions) => Ok(Who::Warps(w.start, w.end)),
                 _ => Err("the destination rank depends on thread ids".to_owned()),

@@ -226,7 +226,9 @@ impl Problem {
         let mut kept = Vec::new();
         for c in about {
             match &c {
-                Cond::IsMe(e) if point.is_none() && self.only_value(e, var).is_some() => point = self.only_value(e, var),
+                Cond::IsMe(e) if point.is_none() && self.only_value(e, var).is_some() => {
+                    point = self.only_value(e, var)
+                }
                 Cond::IsMe(e) if modulo.is_none() && self.value_mod_ranks(e, var).is_some() => {
                     modulo = self.value_mod_ranks(e, var).map(|m| (m, c.clone()));
                 }
@@ -273,12 +275,11 @@ impl Problem {
             Some(p) => {
                 let value = p.to_expr();
                 others.extend(kept.iter().map(|c| c.map(&|e| replace(e, var, &value))));
-                let factor = term.factor.substitute(&|a| mentions(a, var).then(|| Dim::from_expr(&replace(a, var, &value))));
+                let factor =
+                    term.factor.substitute(&|a| mentions(a, var).then(|| Dim::from_expr(&replace(a, var, &value))));
                 Ok(vec![Term { factor, conds: others, ..term }])
             }
-            None if !kept.is_empty() => {
-                Err(format!("a condition on {} is not understood", describe(var)))
-            }
+            None if !kept.is_empty() => Err(format!("a condition on {} is not understood", describe(var))),
             None if factor_mentions(&term.factor, var) => {
                 Err(format!("the number of trips of an inner loop depends on {}", describe(var)))
             }
@@ -372,7 +373,9 @@ impl Problem {
     }
 
     fn is_rank(&self, atom: &Expr) -> bool {
-        *atom == self.me || *atom == self.sender || matches!(&atom.kind, ExprKind::Binary(BinOp::Rem, _, s) if is_lsa_size(s))
+        *atom == self.me
+            || *atom == self.sender
+            || matches!(&atom.kind, ExprKind::Binary(BinOp::Rem, _, s) if is_lsa_size(s))
     }
 
     fn is_natural(&self, atom: &Expr) -> bool {

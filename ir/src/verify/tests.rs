@@ -1,0 +1,166 @@
+//! Modules that must be accepted, and properties of the verifier as a whole.
+
+use super::{Level, verify, verify_for};
+use crate::diag::{Code, Diagnostic};
+use crate::op::OpSet;
+use crate::text::parse;
+
+fn check(source: &str, level: Level) -> Vec<Diagnostic> {
+    let parsed = parse(source);
+    assert_eq!(parsed.diagnostics, [], "the source parses");
+    verify(&parsed.module, level, &OpSet::default())
+}
+
+fn codes(source: &str, level: Level) -> Vec<Code> {
+    check(source, level).into_iter().map(|d| d.code).collect()
+}
+
+#[track_caller]
+fn accepts(source: &str) {
+    assert_eq!(check(source, Level::Tile), []);
+}
+
+#[test]
+fn accepts_fragment_copies() {
+    accepts(
+        "kernel k(a: global<f16>[8, 4, 2, 2] layout S[(8,4,2,2):(16,2,8,1)], b: global<f16>[8, 4, 2, 2])
+           launch(grid = [1], block = [32])
+         {
+           shared tile: f16[8, 4, 2, 2] layout S[(8,4,2,2):(16,2,8,1)];
+           local frag: f16[8, 4, 2, 2] layout S[(8,4,2,2):(4@laneid,1@laneid,2,1)];
+           copy tile <- a by warp;
+           sync cta;
+           copy frag <- tile by warp;
+           copy b <- frag by warp;
+         }
+         run k { a = random(seed = 1); expect b == a; }",
+    );
+}
+
+#[test]
+fn accepts_ring_shift() {
+    accepts(
+        "kernel ring_shift(comm: devcomm, send: window<f16>[8, 16], recv: window<f16>[8, 16], out: global<f16>[8, 16])
+           launch(grid = [1], block = [64])
+         {
+           signal ready;
+           let next = (comm.lsa_rank + 1) % comm.lsa_size;
+           let prev = (comm.lsa_rank + comm.lsa_size - 1) % comm.lsa_size;
+           local row: f16[8, 16] layout S[(8,8,2):(8@tx,1@tx,1)];
+           copy recv@next <- send by cta, notify ready;
+           wait ready from prev;
+           copy row <- recv by cta;
+           copy out <- row by cta;
+         }
+         run ring_shift {
+           ranks = 4; send = iota; let prev = (rank + ranks - 1) % ranks;
+           expect recv == send@prev; expect out == send@prev;
+         }",
+    );
+}
+
+#[test]
+fn accepts_copies_by_thread_and_where() {
+    accepts(
+        "kernel ship(comm: devcomm, send: window<u8>[64, chunk], recv: window<u8>[64, chunk], peer: lsa_rank)
+           where(chunk: u64) launch(grid = [1], block = [64])
+         {
+           let lane = thread.x;
+           copy recv@peer[lane, ..] <- send[lane, ..] by thread;
+         }
+         run ship { ranks = 4; chunk = 4096; peer = (rank + 1) % ranks; send = iota; expect recv@peer == send; }",
+    );
+}
+
+#[test]
+fn accepts_all_to_all_with_tokens_and_guards() {
+    accepts(
+        "kernel a2a(comm: devcomm, send: window<i32>[8, 128], recv: window<i32>[8, 128], flag: global<u32>[1], e: u32)
+           launch(grid = [1], block = [256], warp = 64)
+         {
+           signal ready queue 2;
+           for p in 0..comm.lsa_size {
+             if p != comm.lsa_rank {
+               copy recv@lsa(p)[comm.lsa_rank, ..] <- send[p, ..] by cta, notify ready, after flag[0] == e;
+             }
+           }
+           for p in 0..comm.lsa_size { wait ready from lsa(p); }
+           local x: i32[2] layout S[(2):(1)];
+           if thread.warp == 1 {
+             t = copy_async x <- recv[0, 0..2] by warp;
+             wait t;
+             sync warp;
+             add x <- x, x by warp;
+             let v = x[0];
+             recv[0, thread.lane] = v + 1;
+           } else { if thread.x < 64 { fill x <- 3 by warp; } }
+           assume(e < 7);
+         }",
+    );
+}
+
+#[test]
+fn levels_allow_their_statements() {
+    let tile = "kernel k(a: global<f16>[8], b: global<f16>[8]) launch(grid = [1], block = [8]) { copy b <- a by cta; }";
+    assert_eq!(codes(tile, Level::Tile), []);
+    assert_eq!(codes(tile, Level::Selected), [Code::LEVEL]);
+    assert_eq!(codes(tile, Level::Lowered), [Code::LEVEL]);
+    let lowered = "kernel k(a: global<f16>[8], b: global<f16>[8], hidden s_base: global<u64>[64])
+       launch(grid = [1], block = [8]) {
+         let x = a![thread.x];
+         b![thread.x] = x;
+         vec.copy(b![0], a![0], n = 8);
+         barrier(scope = cta);
+       }";
+    assert_eq!(codes(lowered, Level::Tile), [Code::LEVEL]);
+    assert_eq!(codes(lowered, Level::Lowered), []);
+    let selected = "kernel k(c: devcomm, w: window<u8>[64]) launch(grid = [1], block = [64]) {
+         sdma.put(w@me![0], w![0], me, 64, queue = 0);
+         t = posted queue(me, 0) by cta;
+         wait t;
+       }";
+    assert_eq!(codes(selected, Level::Selected), []);
+    assert_eq!(codes(selected, Level::Tile), [Code::LEVEL]);
+}
+
+#[test]
+fn warp_width_of_the_target_decides() {
+    // Lane 0 of each warp of 64, but lanes 0 of every other warp of 32.
+    let text = "kernel k(a: global<f32>[4]) launch(grid = [1], block = [128]) {
+         if thread.x % 64 == 0 { fill a <- 1.0 by warp; }
+       }";
+    let module = parse(text).module;
+    assert_eq!(verify(&module, Level::Tile, &OpSet::default()), []);
+    assert_eq!(verify_for(&module, Level::Tile, &OpSet::default(), 64), []);
+    let errors = verify_for(&module, Level::Tile, &OpSet::default(), 32);
+    assert_eq!(errors.iter().map(|d| d.code).collect::<Vec<_>>(), [Code::GUARD_NOT_UNDERSTOOD]);
+}
+
+#[test]
+fn a_wrong_definition_is_reported_once() {
+    let text = "kernel k(a: global<f32>[4]) launch(grid = [1], block = [1]) {
+         let x = y + 1;
+         let z = x * 2;
+         a[z] = 1.0;
+         a[x] = 2.0;
+       }";
+    assert_eq!(codes(text, Level::Tile), [Code::UNKNOWN_NAME]);
+}
+
+#[test]
+fn long_kernels_take_linear_time() {
+    let mut text = String::from(
+        "kernel k(c: devcomm, w: window<f32>[64], g: global<f32>[64]) launch(grid = [1], block = [64]) {\nsignal s;\n
+         let next = (me + 1) % c.lsa_size;\nlet prev = (me + c.lsa_size - 1) % c.lsa_size;\n",
+    );
+    for i in 0..10_000 {
+        match i % 4 {
+            0 => text.push_str("copy w@next <- g by cta, notify s;\nwait s from prev;\n"),
+            1 => text.push_str("if thread.x < 32 { copy g[0..32] <- w[0..32] by cta; }\n"),
+            2 => text.push_str(&format!("let x{i} = thread.x + {i};\n")),
+            _ => text.push_str("for i in 0..64 { g[i] = 1.0; }\n"),
+        }
+    }
+    text.push('}');
+    accepts(&text);
+}
