@@ -10,14 +10,23 @@
 //! The types of this file are used by every device of the command line, not only by the interpreter.
 
 mod addr;
+mod comm;
+mod cta;
 mod expect;
 mod fill;
 mod npy;
 pub mod num;
+mod race;
 pub mod resolve;
 mod rng;
 mod scalar;
+mod sched;
+mod strand;
+#[cfg(test)]
+mod tests;
+mod tile;
 pub mod typed;
+mod world;
 
 use indexmap::IndexMap;
 
@@ -29,6 +38,7 @@ pub use addr::{FlatLayout, eval_dim, get_bits, put_bits, storage_bytes, storage_
 pub use expect::check_expects;
 pub use fill::{NpyReader, prepare};
 pub use rng::SplitMix64;
+pub use sched::{run, scalar_values};
 
 /// Most bytes of buffers that one launch may have over all ranks; more is refused with `TW0039`. Our choice: it fits a laptop.
 pub const MAX_LAUNCH_BYTES: u64 = 4 << 30;

@@ -2,12 +2,12 @@
 //!
 //! A value is canonical: integers are extended to 64 bits by their own sign, floats are the bits of their dtype, bools are 0
 //! or 1. Integer arithmetic wraps at the width of its type; `/` and `%` by zero give 0; shift counts are taken modulo the
-//! width. Floats are computed in f64 and rounded once to their dtype, which for `+ - * /` equals arithmetic in the dtype
-//! itself (53 bits are enough for twice 24 and two more).
+//! width. Floats and conversions are those of `crate::eval` and `crate::cast`; integers are done here, without types, because
+//! executors do little else.
 
-use half::{bf16, f16};
-
+use crate::cast;
 use crate::dtype::{DType, DTypeClass, ScalarTy};
+use crate::eval::{self, Value};
 use crate::expr::BinOp;
 
 /// How a type computes.
@@ -45,6 +45,18 @@ impl Class {
             DTypeClass::Signed => Class::Int { bits: d.bits(), signed: true },
             DTypeClass::Unsigned => Class::Int { bits: d.bits(), signed: false },
             DTypeClass::Bool => Class::Bool,
+        }
+    }
+
+    /// A dtype that computes like this class.
+    pub fn dtype(self) -> DType {
+        match self {
+            Class::Float(d) => d,
+            Class::Bool => DType::Bool,
+            Class::Int { bits, signed } => {
+                let fits = |d: &&DType| d.bits() == bits && (d.class() == DTypeClass::Signed) == signed && d.is_int();
+                DType::ALL.iter().find(fits).copied().unwrap_or(DType::I64)
+            }
         }
     }
 
@@ -140,19 +152,9 @@ fn int_binary(op: BinOp, bits: u32, signed: bool, a: u64, b: u64) -> u64 {
 }
 
 fn float_binary(op: BinOp, d: DType, a: u64, b: u64) -> u64 {
-    let (x, y) = (to_f64(d, a), to_f64(d, b));
-    let result = match op {
-        BinOp::Add => x + y,
-        BinOp::Sub => x - y,
-        BinOp::Mul => x * y,
-        BinOp::Div => x / y,
-        BinOp::Rem => x % y,
-        BinOp::Min => return if y < x || x.is_nan() { b } else { a },
-        BinOp::Max => return if y > x || x.is_nan() { b } else { a },
-        BinOp::Ne => return u64::from(x != y),
-        _ => return x.partial_cmp(&y).and_then(|o| compare(op, o)).unwrap_or(0),
-    };
-    from_f64(d, result)
+    let value = |bits| Value { ty: ScalarTy::Num(d), bits };
+    // Every operator that types as one of floats has a value.
+    eval::binary(op, value(a), value(b)).map_or(0, |v| v.bits)
 }
 
 /// `-a`.
@@ -163,131 +165,27 @@ pub fn neg(class: Class, a: u64) -> u64 {
     }
 }
 
-/// Converts a canonical value between classes: integers wrap, floats round to nearest even, floats to integers cut
-/// towards zero and saturate (NaN gives 0), anything but zero is true.
+/// Converts a canonical value between classes; `crate::cast` says how.
 pub fn cast(from: Class, to: Class, a: u64) -> u64 {
     match (from, to) {
-        (Class::Float(f), Class::Float(t)) => from_f64(t, to_f64(f, a)),
-        (Class::Float(f), Class::Bool) => u64::from(to_f64(f, a) != 0.0),
-        (Class::Float(f), Class::Int { bits, signed }) => float_to_int(to_f64(f, a), bits, signed),
-        (Class::Int { signed: false, .. }, Class::Float(DType::F32)) => u64::from((a as f32).to_bits()),
-        (_, Class::Float(DType::F32)) => u64::from((a as i64 as f32).to_bits()),
-        (Class::Int { signed: false, .. }, Class::Float(t)) => from_f64(t, a as f64),
-        (_, Class::Float(t)) => from_f64(t, a as i64 as f64),
-        (_, Class::Bool) => u64::from(a != 0),
-        (_, class) => wrap(class, a as i64),
-    }
-}
-
-fn float_to_int(v: f64, bits: u32, signed: bool) -> u64 {
-    if signed {
-        let (lo, hi) = (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits));
-        (v as i64).clamp(lo, hi) as u64
-    } else {
-        (v as u64).min(u64::MAX >> (64 - bits))
+        (Class::Int { .. }, Class::Int { .. }) => wrap(to, a as i64),
+        _ => cast::convert(from.dtype(), to.dtype(), a),
     }
 }
 
 /// Value of float bits; exact for every dtype.
 pub fn to_f64(d: DType, bits: u64) -> f64 {
-    match d {
-        DType::F64 => f64::from_bits(bits),
-        DType::F32 => f64::from(f32::from_bits(bits as u32)),
-        DType::F16 => f16::from_bits(bits as u16).to_f64(),
-        DType::BF16 => bf16::from_bits(bits as u16).to_f64(),
-        _ => small(d).map_or(bits as f64, |s| s.decode(bits)),
-    }
+    cast::to_f64(d, bits)
 }
 
 /// Nearest float of the dtype, ties to even.
 pub fn from_f64(d: DType, v: f64) -> u64 {
-    match d {
-        DType::F64 => v.to_bits(),
-        DType::F32 => u64::from((v as f32).to_bits()),
-        DType::F16 => u64::from(f16::from_f64(v).to_bits()),
-        DType::BF16 => u64::from(bf16::from_f64(v).to_bits()),
-        _ => small(d).map_or(v as i64 as u64, |s| s.encode(v)),
-    }
-}
-
-/// A float format of at most 8 bits.
-struct Small {
-    mantissa: u32,
-    bias: i32,
-    /// Largest finite value.
-    max: f64,
-    sign: u32,
-    /// Bits of infinity (without sign), if there is one; above it are NaNs.
-    infinity: Option<u64>,
-    /// Bits of a NaN, if there is one.
-    nan: Option<u64>,
-}
-
-/// The OCP formats (8-bit: OFP8 1.0; 4-bit: MX 1.0). Values beyond the largest finite one become it, as `cvt.satfinite`
-/// does; infinities of e5m2 too.
-fn small(d: DType) -> Option<Small> {
-    Some(match d {
-        DType::F8E4M3 => Small { mantissa: 3, bias: 7, max: 448.0, sign: 7, infinity: None, nan: Some(0x7F) },
-        DType::F8E5M2 => Small { mantissa: 2, bias: 15, max: 57344.0, sign: 7, infinity: Some(0x7C), nan: Some(0x7F) },
-        DType::F4 => Small { mantissa: 1, bias: 1, max: 6.0, sign: 3, infinity: None, nan: None },
-        _ => return None,
-    })
-}
-
-impl Small {
-    fn decode(&self, bits: u64) -> f64 {
-        let magnitude = bits & ((1 << self.sign) - 1);
-        let sign = if bits >> self.sign & 1 == 1 { -1.0 } else { 1.0 };
-        match self.infinity {
-            Some(inf) if magnitude == inf => return sign * f64::INFINITY,
-            Some(inf) if magnitude > inf => return f64::NAN,
-            None if Some(magnitude) == self.nan => return f64::NAN,
-            _ => {}
-        }
-        let exponent = (magnitude >> self.mantissa) as i32;
-        let fraction = (magnitude & ((1 << self.mantissa) - 1)) as f64 / f64::from(1u32 << self.mantissa);
-        if exponent == 0 {
-            sign * fraction * 2f64.powi(1 - self.bias)
-        } else {
-            sign * (1.0 + fraction) * 2f64.powi(exponent - self.bias)
-        }
-    }
-
-    fn encode(&self, v: f64) -> u64 {
-        let sign = u64::from(v.is_sign_negative()) << self.sign;
-        if v.is_nan() {
-            return self.nan.unwrap_or(0) | sign;
-        }
-        // In units of the last place of v's binade (of the subnormals at least); `round_ties_even` is exact here.
-        let a = v.abs().min(self.max);
-        let exponent = if a == 0.0 { 0 } else { ((a.to_bits() >> 52) as i32 - 1023).max(1 - self.bias) };
-        let exponent = exponent.max(1 - self.bias);
-        let units = (a / 2f64.powi(exponent - self.mantissa as i32)).round_ties_even() as u64;
-        // A subnormal has no implicit one; a carry out of the fraction moves into the exponent by itself.
-        let implicit = 1u64 << self.mantissa;
-        let biased = (exponent + self.bias) as u64;
-        sign | if units < implicit { units } else { (biased << self.mantissa) + (units - implicit) }
-    }
+    cast::from_f64(d, v)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn small_floats_round_trip() {
-        for d in [DType::F8E4M3, DType::F8E5M2, DType::F4] {
-            for bits in 0..1u64 << d.bits() {
-                let v = to_f64(d, bits);
-                if v.is_finite() {
-                    assert_eq!(from_f64(d, v), bits, "{d} {bits:#x} {v}");
-                }
-            }
-        }
-        assert_eq!(from_f64(DType::F8E4M3, 1e9), 0x7E);
-        assert_eq!(from_f64(DType::F4, 2.5), from_f64(DType::F4, 2.0)); // a tie goes to the even mantissa
-        assert_eq!(to_f64(DType::F4, 7), 6.0);
-    }
 
     #[test]
     fn integers_wrap_at_their_width() {

@@ -197,8 +197,8 @@ pub struct RKernel<'k> {
     pub warp: u32,
 }
 
-/// What is needed to find the number of notifies before a wait: the expression in terms of names visible at the wait.
-pub type Expected<'a> = &'a dyn Fn(&Stmt) -> Result<Expr, Diagnostic>;
+/// The number of notifies that the n-th `wait … from` of the kernel is for, over names visible there.
+pub type Expected<'a> = &'a dyn Fn(usize) -> Result<Expr, Diagnostic>;
 
 #[derive(Clone)]
 enum Bound {
@@ -215,6 +215,7 @@ struct Resolver<'k, 'a> {
     queues: IndexMap<Name, u32>,
     wheres: &'a dyn Fn(&Name) -> Option<i64>,
     expected: Expected<'a>,
+    waits: usize,
 }
 
 type Res<T> = Result<T, Diagnostic>;
@@ -257,7 +258,7 @@ pub fn resolve<'k>(
         block,
         warp,
     };
-    let mut r = Resolver { names: IndexMap::new(), scopes: vec![Vec::new()], out, queues, wheres, expected };
+    let mut r = Resolver { names: IndexMap::new(), scopes: vec![Vec::new()], out, queues, wheres, expected, waits: 0 };
     r.params(kernel)?;
     let body = r.block(&kernel.body)?;
     r.out.body = body;
@@ -438,11 +439,13 @@ impl<'k> Resolver<'k, '_> {
             },
             StmtKind::WaitSignal { signal, from, scope, expected } => {
                 let queue = self.signal(signal, stmt.span)?;
+                let nth = self.waits;
+                self.waits += 1;
                 let from = self.expr_as(from, ScalarTy::Index)?;
                 let expected = match expected {
                     Some(e) => self.expr_as(e, ScalarTy::Index)?,
                     None => {
-                        let formula = (self.expected)(stmt)?;
+                        let formula = (self.expected)(nth)?;
                         self.expr_as(&formula, ScalarTy::Index)?
                     }
                 };

@@ -1,0 +1,236 @@
+//! Kernels as text, run on several seeds: results, and every fault that the interpreter reports.
+
+use super::*;
+use crate::diag::Code;
+
+/// Runs every run block of a source with one seed.
+fn run_seed(source: &str, seed: u64) -> Result<u64, Diagnostic> {
+    let module = crate::text::parse(source).into_result().expect("parses");
+    let mut bytes = 0;
+    for r in module.runs() {
+        let kernel = module.kernel(r.kernel.as_str()).expect("kernel");
+        let mut input = prepare(r, kernel, &|_| Err("no file".to_owned())).map_err(|mut d| d.remove(0))?;
+        input.seed = seed;
+        input.max_steps = 100_000;
+        let output = run(kernel, 32, &input)?;
+        bytes += check_expects(r, kernel, &input, &output)?;
+    }
+    Ok(bytes)
+}
+
+#[track_caller]
+fn passes(source: &str, bytes: u64) {
+    for seed in 0..20 {
+        assert_eq!(run_seed(source, seed).expect("runs"), bytes, "seed {seed}");
+    }
+}
+
+/// Fails on every seed with this code; the message of the first holds `text`, the span starts at the first `marked` text.
+#[track_caller]
+fn fails(source: &str, code: Code, text: &str, marked: &str) {
+    for seed in 0..20 {
+        let d = run_seed(source, seed).expect_err("must fail");
+        assert_eq!(d.code, code, "{d:?}");
+        assert!(d.message.contains(text), "{}", d.message);
+        let at = &source[d.span.lo as usize..];
+        assert!(at.starts_with(marked), "{} at {:?}", d.message, at.lines().next());
+    }
+}
+
+const LDMATRIX: &str = "
+kernel k(a: global<f16>[8, 4, 2, 2] layout S[(8,4,2,2):(16,2,8,1)], b: global<f16>[8, 4, 2, 2] layout S[(8,4,2,2):(16,2,8,1)])
+    launch(grid = [1], block = [32])
+{
+    shared tile: f16[8, 4, 2, 2] layout S[(8,4,2,2):(16,2,8,1)];
+    local frag: f16[8, 4, 2, 2] layout S[(8,4,2,2):(4@laneid,1@laneid,2,1)];
+    copy tile <- a by warp;
+    sync cta;
+    copy frag <- tile by warp;
+    copy b <- frag by warp;
+}
+run k { a = random(seed = 1); expect b == a; }
+";
+
+#[test]
+fn tile_through_registers() {
+    passes(LDMATRIX, 256);
+    fails(&LDMATRIX.replace("sync cta;", ""), Code::RACE, "no `sync`", "copy frag");
+}
+
+const RING: &str = "
+kernel ring(comm: devcomm, send: window<f16>[8, 16], recv: window<f16>[8, 16], out: global<f16>[8, 16])
+    launch(grid = [1], block = [64])
+{
+    signal ready;
+    let next = (comm.lsa_rank + 1) % comm.lsa_size;
+    let prev = (comm.lsa_rank + comm.lsa_size - 1) % comm.lsa_size;
+    local row: f16[8, 16] layout S[(8,8,2):(8@tx,1@tx,1)];
+    copy recv@next <- send by cta, notify ready;
+    wait ready from prev;
+    copy row <- recv by cta;
+    copy out <- row by cta;
+}
+run ring { ranks = 4; send = iota; let prev = (rank + ranks - 1) % ranks; expect recv == send@prev; expect out == send@prev; }
+";
+
+#[test]
+fn ring() {
+    passes(RING, 4 * 2 * 256);
+    passes(&RING.replace("ranks = 4", "ranks = 1"), 2 * 256);
+    fails(&RING.replace("wait ready from prev;", ""), Code::RACE, "reads `recv[0, 0]`", "copy row");
+}
+
+#[test]
+fn unsatisfied_wait_is_a_deadlock() {
+    let source = RING.replace("wait ready from prev;", "wait ready from prev, expected = 2;");
+    let source = if crate::text::parse(&source).into_result().is_ok() {
+        source
+    } else {
+        RING.replace("wait ready from prev;", "wait ready from prev expected = 2;")
+    };
+    fails(&source, Code::DEADLOCK, "waits for `ready` from rank", "wait ready");
+}
+
+#[test]
+fn all_to_all_by_thread() {
+    let source = "
+kernel k(comm: devcomm, send: window<u8>[n, 16], recv: window<u8>[n, 16]) where(n: u64) launch(grid = [1], block = [64])
+{
+    signal ready;
+    let p = thread.x;
+    if p < comm.lsa_size && p != comm.lsa_rank {
+        copy recv@lsa(p)[me, ..] <- send[p, ..] by thread, notify ready;
+        wait ready from lsa(p) by thread;
+    }
+}
+run k { ranks = 4; n = ranks; send = iota; expect recv[s, ..] == send@s[rank, ..] for s in 0..ranks if s != rank; expect recv[rank, ..] == 0xCD; }
+";
+    passes(source, 4 * 64);
+}
+
+#[test]
+fn loops_with_acknowledgement() {
+    // Two buffers would race without the second signal: the receiver may still read the last tile.
+    let source = "
+kernel k(comm: devcomm, send: window<i32>[4, 8], recv: window<i32>[8], out: global<i32>[4, 8]) launch(grid = [1], block = [32])
+{
+    signal ready;
+    signal free;
+    let next = (comm.lsa_rank + 1) % comm.lsa_size;
+    let prev = (comm.lsa_rank + comm.lsa_size - 1) % comm.lsa_size;
+    for i in 0..4 {
+        copy recv@next <- send[i, ..] by cta, notify ready;
+        wait ready from prev;
+        copy out[i, ..] <- recv by cta;
+        copy recv@prev[0..0] <- send[0, 0..0] by cta, notify free;
+        wait free from next;
+    }
+}
+run k { ranks = 3; send = iota; let prev = (rank + ranks - 1) % ranks; expect out == send@prev; }
+";
+    passes(source, 3 * 4 * 32);
+    let cut: String = source.lines().filter(|l| !l.contains("wait free")).collect::<Vec<_>>().join("\n");
+    let d = (0..40).find_map(|seed| run_seed(&cut, seed).err()).expect("some seed overtakes the reader");
+    assert_eq!(d.code, Code::RACE, "{}", d.message);
+}
+
+#[test]
+fn asynchronous_copies() {
+    let source = "
+kernel k(a: global<i32>[64], b: global<i32>[64]) launch(grid = [2], block = [32])
+{
+    shared tile: i32[32];
+    let base = block.x * 32;
+    t = copy_async tile <- a[base..base + 32] by cta;
+    wait t;
+    sync cta;
+    copy b[base..base + 32] <- tile by cta;
+}
+run k { a = iota; expect b == a; }
+";
+    passes(source, 256);
+    fails(&source.replace("wait t;", ""), Code::RACE, "reads `tile[0]`", "copy b");
+    fails(&source.replace("sync cta;", ""), Code::RACE, "no `sync`", "copy b");
+}
+
+#[test]
+fn source_overwritten_in_flight() {
+    let source = "
+kernel k(comm: devcomm, send: window<i32>[32], recv: window<i32>[32]) launch(grid = [1], block = [32])
+{
+    signal ready;
+    let next = (comm.lsa_rank + 1) % comm.lsa_size;
+    let prev = (comm.lsa_rank + comm.lsa_size - 1) % comm.lsa_size;
+    t = copy_async recv@next <- send by cta, notify ready;
+    wait t;
+    fill send <- 0 by cta;
+    wait ready from prev;
+}
+run k { ranks = 2; send = iota; expect send == 0; expect recv[3] == ((rank + 1) % 2) * 32 + 3; }
+";
+    passes(source, 2 * (128 + 4));
+    fails(&source.replace("wait t;", ""), Code::RACE, "writes `send[0]`", "fill send");
+}
+
+#[test]
+fn thread_code_and_guards() {
+    let source = "
+kernel k(a: global<f32>[4, 6], b: global<f32>[4, 6], c: global<i8>[24]) launch(grid = [1], block = [32])
+{
+    let t = thread.x;
+    if t < 24 {
+        let x = a[t / 6, t % 6];
+        b[t / 6, t % 6] = x * 2.0 + 1;
+        c[t] = i8(x) - 100;
+    } else {
+        assume(t >= 24);
+    }
+}
+run k { a = iota; expect b[0, 3] == 7; expect c[3] == -97; expect c[23] == -77; }
+";
+    passes(source, 6);
+}
+
+#[test]
+fn casts_and_elementwise() {
+    let source = "
+kernel k(a: global<f16>[4, 8], b: global<f32>[4, 8], c: global<f16>[4, 8]) launch(grid = [1], block = [32])
+{
+    local x: f16[4, 8] layout S[(4,8):(8@laneid,1@laneid)];
+    local y: f32[4, 8] layout S[(4,8):(8@laneid,1@laneid)];
+    copy x <- a by warp;
+    cast y <- x by warp;
+    copy b <- y by warp;
+    add x <- x, x by warp;
+    copy c <- x by warp;
+}
+run k { a = iota; expect b[1, 2] == 10; expect c[3, 7] == 62; }
+";
+    passes(source, 6);
+}
+
+#[test]
+fn faults_have_a_place() {
+    let kernel = |body: &str| format!("kernel k(a: global<i32>[8]) launch(grid = [1], block = [32])\n{{\n{body}\n}}\nrun k {{ }}\n");
+    let fails = |body: &str, code, text, marked| fails(&kernel(body), code, text, marked);
+    fails("let i = thread.x; a[i] = 1;", Code::OUT_OF_BOUNDS, "index 8", "a[i]");
+    fails("for i in 0..3 { fill a[i * 4..i * 4 + 4] <- 0 by cta; }", Code::OUT_OF_BOUNDS, "8..12", "a[i");
+    fails("assume(grid.x == 2);", Code::BAD_LAUNCH, "does not hold", "assume");
+    fails("local r: i32[32] layout S[(32):(1@tx)]; if thread.x < 4 { copy a <- r[0..8] by cta; }", Code::LOCAL_OWNER, "`r[4]`", "copy a");
+    fails("if thread.x < 4 { sync cta; }", Code::COLLECTIVE_UNDER_GUARD, "4 of 32", "sync");
+    fails("for i in 0..1000000000 { let x = i; }", Code::DEADLOCK, "no end", "k(");
+}
+
+#[test]
+fn mismatches_name_the_element() {
+    let source = "kernel k(a: global<i32>[2, 4]) launch(grid = [1], block = [32]) { }\nrun k { ranks = 2; a = iota; expect a == rank * 8; }";
+    let d = run_seed(source, 0).expect_err("differs");
+    assert_eq!(d.code, Code::RUN_MISMATCH);
+    assert_eq!(d.message, "`a[0, 1]` on rank 0 is 1, expected 0");
+}
+
+#[test]
+fn launches_that_are_too_large_are_refused() {
+    let source = "kernel k(a: global<i32>[n]) where(n: u64) launch(grid = [1], block = [32]) { }\nrun k { n = 2000000000; }";
+    assert_eq!(run_seed(source, 0).expect_err("too large").code, Code::TOO_LARGE);
+}
