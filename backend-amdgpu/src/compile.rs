@@ -75,7 +75,8 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
     if target.vendor != Vendor::Amd {
         return Err(Error::unsupported(Span::NONE, format!("{} is no AMD GPU", target.name)).into());
     }
-    let features = [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
+    let features =
+        [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
     let machine = Machine::new(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let llvm = emit_module(&context, &machine, module, target, &AmdHooks)?;

@@ -75,7 +75,10 @@ impl TargetHooks for AmdHooks {
             Threads::Warp if e.shape.warp <= e.target.warp_size => wave_barrier(&e.g),
             Threads::Warpgroup if 4 * e.shape.warp < e.shape.threads => Err(Error::unsupported(
                 span,
-                format!("{} has no barrier of a warpgroup that is only part of its block: use `sync cta`", e.target.name),
+                format!(
+                    "{} has no barrier of a warpgroup that is only part of its block: use `sync cta`",
+                    e.target.name
+                ),
             )),
             Threads::Warp | Threads::Warpgroup | Threads::Cta => workgroup_barrier(&e.g),
         }

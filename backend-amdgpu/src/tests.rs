@@ -1,6 +1,6 @@
 //! Lowered kernels, written as text, to assembly and code objects.
 
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ObjectSymbol};
 use tilewright_backend_llvm::{Error, OptLevel};
 use tilewright_ir::Module;
 use tilewright_target::{GFX942, GFX950, Target};
@@ -61,8 +61,193 @@ kernel all(comm: devcomm, a: global<f16>[1024], w: window<f16>[1024], b: global<
 }
 ";
 
+/// The instructions of one kernel.
+fn instructions<'a>(asm: &'a str, kernel: &str) -> Vec<&'a str> {
+    let start = format!("\n{kernel}:");
+    let body = asm.split(&start).nth(1).expect("the kernel").split("\t.section").next().expect("its end");
+    body.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with([';', '.']) && !l.ends_with(':')).collect()
+}
+
+/// Instructions by name, those that matter to a test.
+fn named<'a>(asm: &'a str, prefixes: &[&str]) -> Vec<&'a str> {
+    let names = instructions(asm, "k").into_iter().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix))).collect()
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_string).collect()
+}
+
 #[test]
-fn show() {
-    let out = compiled(ALL, &GFX950);
-    println!("{}\n{}", out.emitted.optimized_ir, out.emitted.asm.expect("asm"));
+fn the_whole_language_compiles_and_links() {
+    for target in [&GFX950, &GFX942] {
+        let out = compiled(ALL, target);
+        let asm = out.emitted.asm.as_deref().expect("asked for");
+        assert!(asm.contains(".private_segment_fixed_size: 0"), "registers are registers: {asm}");
+        assert!(asm.contains(".group_segment_fixed_size: 2048"));
+        assert!(asm.contains(".max_flat_workgroup_size: 128"));
+        let code = out.hsaco.expect("linked");
+        let file = object::File::parse(&*code).expect("an ELF");
+        let object::FileFlags::Elf { e_flags, .. } = file.flags() else { panic!("no ELF") };
+        assert_eq!(e_flags, target.elf.expect("AMD").e_flags);
+        assert!(file.section_by_name(".note").is_some_and(|note| note.size() > 0));
+        let symbols: Vec<&str> = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok()).collect();
+        assert_eq!(symbols, ["all", "all.kd"]);
+    }
+}
+
+#[test]
+fn the_argument_block_is_described_as_llvm_lays_it_out() {
+    let module = lowered(ALL);
+    let described = describe_arguments(module.kernel("all").expect("it is there"));
+    let asm = asm(ALL);
+    let numbers = |key: &str| -> Vec<u32> {
+        let values = asm.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
+        values.filter_map(|value| value.trim().parse().ok()).collect()
+    };
+    assert_eq!(described.iter().map(|argument| argument.offset).collect::<Vec<_>>(), numbers(".offset:"));
+    assert_eq!(described.iter().map(|argument| argument.bytes).collect::<Vec<_>>(), numbers(".size:"));
+    let names: Vec<&str> = described.iter().map(|argument| argument.name.as_str()).collect();
+    assert_eq!(names, ["comm", "a", "w", "b", "s", "flag", "e", "q", "t", "to", "n"]);
+    assert!(asm.contains(".kernarg_segment_size: 272"), "no hidden arguments: {asm}");
+}
+
+#[test]
+fn hidden_parameters_follow_the_symbolic_extents() {
+    let source = "kernel k(a: global<u8>[n], hidden base: global<u64>[8], c: f32) where(n: u32) launch(grid = [1], block = [1]) { }";
+    let described = describe_arguments(lowered(source).kernel("k").expect("it is there"));
+    let order: Vec<(&str, u32, bool)> = described.iter().map(|a| (a.name.as_str(), a.offset, a.hidden)).collect();
+    assert_eq!(order, [("a", 0, false), ("c", 8, false), ("n", 12, false), ("base", 16, true)]);
+}
+
+/// A kernel of `threads` threads with one statement between a store to shared memory and a load from it.
+fn between(statement: &str, threads: u32) -> String {
+    format!(
+        "kernel k(o: global<u32>[4096]) launch(grid = [1], block = [{threads}]) {{
+            shared x: u32[4096];
+            x![thread.x] = 7;
+            {statement};
+            let y = x![thread.x / 2];
+            o![thread.x] = y;
+        }}"
+    )
+}
+
+#[test]
+fn barriers() {
+    let barriers = |source: &str| owned(named(&asm(source), &["s_barrier", "ds_"]));
+    assert_eq!(barriers(&between("barrier(scope = cta)", 256)), ["ds_write_b32", "s_barrier", "ds_read_b32"]);
+    // One wave needs no barrier instruction, whatever the scope.
+    assert_eq!(barriers(&between("barrier(scope = warp)", 256)), ["ds_write_b32", "ds_read_b32"]);
+    assert_eq!(barriers(&between("barrier(scope = warpgroup)", 256)), ["ds_write_b32", "s_barrier", "ds_read_b32"]);
+    let refused = compile(&lowered(&between("barrier(scope = warpgroup)", 512)), &GFX950, &Options::default());
+    assert!(matches!(refused, Err(CompileError::Code(Error::Unsupported { .. }))));
+}
+
+#[test]
+fn fences_reach_their_scope() {
+    let fences = |statement: &str| {
+        let asm = asm(&between(statement, 64));
+        let lines = instructions(&asm, "k").into_iter();
+        lines.filter(|line| line.starts_with("buffer_")).map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(fences("fence.release(scope = system)"), ["buffer_wbl2 sc0 sc1"]);
+    assert_eq!(fences("fence.acquire(scope = system)"), ["buffer_inv sc0 sc1"]);
+    assert_eq!(fences("fence.release(scope = agent)"), ["buffer_wbl2 sc1"]);
+    assert_eq!(fences("fence.acquire(scope = agent)"), ["buffer_inv sc1"]);
+    assert!(fences("fence.release(scope = cta)").is_empty());
+}
+
+#[test]
+fn accesses_have_the_width_and_alignment_they_say() {
+    let copy = |n: u32, align: u32, first: u32| {
+        let source = format!(
+            "kernel k(a: global<f16>[4096], o: global<f16>[4096]) launch(grid = [1], block = [64]) {{
+                shared x: f16[4096];
+                vec.copy(x![thread.x * {n} + {first}], a![thread.x * {n}], n = {n}, align = {align});
+                barrier(scope = cta);
+                vec.copy(o![thread.x * {n}], x![thread.x * {n} + {first}], n = {n}, align = {align});
+            }}"
+        );
+        owned(named(&asm(&source), &["global_", "ds_"]))
+    };
+    assert_eq!(copy(8, 16, 0), ["global_load_dwordx4", "ds_write_b128", "ds_read_b128", "global_store_dwordx4"]);
+    assert_eq!(copy(4, 8, 0), ["global_load_dwordx2", "ds_write_b64", "ds_read_b64", "global_store_dwordx2"]);
+    assert_eq!(copy(1, 2, 0), ["global_load_ushort", "ds_write_b16", "ds_read_u16", "global_store_short"]);
+    // A shared access of 16 bytes at 8-byte alignment is two of 8.
+    assert_eq!(copy(8, 8, 4)[1], "ds_write2_b64");
+}
+
+#[test]
+fn a_product_rounded_to_f16_keeps_its_zero_s_sign() {
+    let source = "kernel k(o: global<f16>[64], a: global<f16>[64], s: f32) launch(grid = [1], block = [64]) {
+        let x = a![thread.x];
+        o![thread.x] = f16(f32(x) * s);
+    }";
+    let asm = asm(source);
+    assert!(!asm.contains("v_fma_mix"), "LLVM would add +0 to the product: {asm}");
+    assert!(asm.contains("v_mul_f32") && asm.contains("v_cvt_f16_f32"), "{asm}");
+}
+
+#[test]
+fn ranks_are_reduced_in_few_instructions() {
+    let source = "kernel k(comm: devcomm, o: global<u32>[64]) launch(grid = [1], block = [64]) {
+        let next = (comm.lsa_rank + 1) % comm.lsa_size;
+        o![thread.x] = u32(next);
+    }";
+    let asm = asm(source);
+    // 64-bit division would take more than a hundred.
+    assert!(instructions(&asm, "k").len() < 40, "{asm}");
+}
+
+#[test]
+fn what_the_target_lacks_is_refused() {
+    let refused = |source: &str| match compile(&lowered(source), &GFX950, &Options::default()) {
+        Err(CompileError::Code(error @ Error::Unsupported { .. })) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let matrix = "kernel k(a: global<f16>[64]) launch(grid = [1], block = [64]) {
+        shared x: f16[64];
+        local r: f16[2];
+        nv.ldmatrix(x![0], r![0], num = 1, trans = false);
+    }";
+    assert!(refused(matrix).contains("NVIDIA"));
+    let coop = "kernel k(comm: devcomm, w: window<u8>[64], to: lsa_rank) launch(grid = [1], block = [64], warp = 32) {
+        sdma.put(w@to![0], w![0], to, 64, queue = 0, coop = warp);
+    }";
+    assert!(refused(coop).contains("64 lanes"));
+    let lds = "kernel k(o: global<u8>[64]) launch(grid = [1], block = [64]) {
+        shared x: u8[200000];
+        x![thread.x] = 1;
+        let y = x![63 - thread.x];
+        o![thread.x] = y;
+    }";
+    assert!(refused(lds).contains("163840"));
+    let nvidia = compile(&lowered(matrix), &tilewright_target::SM_90A, &Options::default());
+    assert!(matches!(nvidia, Err(CompileError::Code(Error::Unsupported { .. }))));
+}
+
+#[test]
+fn a_put_of_nothing_posts_nothing() {
+    let put = |bytes: u32| {
+        let source = format!(
+            "kernel k(comm: devcomm, w: window<u8>[64], to: lsa_rank) launch(grid = [1], block = [64]) {{
+                sdma.put(w@to![0], w![0], to, {bytes}, queue = 0, coop = block, remote_signal = true);
+            }}"
+        );
+        asm(&source)
+    };
+    assert_eq!(instructions(&put(0), "k"), ["s_endpgm"]);
+    assert!(put(1).contains("global_atomic_add_x2"));
+}
+
+#[test]
+fn without_the_optimiser_the_module_still_compiles() {
+    let options = Options { opt: OptLevel::None, ..Options::default() };
+    let out = compile(&lowered(ALL), &GFX950, &options).expect("it compiles");
+    assert!(out.hsaco.is_some());
+    assert_eq!(
+        out.emitted.llvm_ir,
+        compile(&lowered(ALL), &GFX950, &Options::default()).expect("it compiles").emitted.llvm_ir
+    );
 }

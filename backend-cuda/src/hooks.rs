@@ -93,7 +93,7 @@ impl TargetHooks for CudaHooks<'_> {
 /// A barrier of `group` consecutive threads: barrier 1 + the group's number, which is the same for all threads of a warp.
 fn named_barrier(e: &mut Emitter<'_, '_, '_>, group: u32, scope: Threads, span: Span) -> Result<()> {
     let groups = e.shape.threads.div_ceil(group);
-    let partial = e.shape.threads % group != 0 || group % e.target.warp_size != 0;
+    let partial = !e.shape.threads.is_multiple_of(group) || !group.is_multiple_of(e.target.warp_size);
     if groups > NAMED_BARRIERS || partial {
         let message = format!(
             "{} has {NAMED_BARRIERS} named barriers of whole warps; {} threads in groups of {group} do not fit: use `sync cta`",

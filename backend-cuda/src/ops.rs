@@ -41,7 +41,8 @@ fn load_matrix(e: &mut Emitter<'_, '_, '_>, op: &PrimOp, span: Span) -> Result<(
     }
     let (number, middle) = form(op, span)?;
     let row = row(e, op, span)?;
-    let result = e.g.intrinsic(&format!("llvm.nvvm.ldmatrix.{middle}"), &[row.get_type().into()], &[row.into()], "matrix")?;
+    let result =
+        e.g.intrinsic(&format!("llvm.nvvm.ldmatrix.{middle}"), &[row.get_type().into()], &[row.into()], "matrix")?;
     for i in 0..number {
         let register = match result {
             Some(BasicValueEnum::IntValue(value)) => value,

@@ -150,9 +150,15 @@ fn barriers_of_part_of_a_block_are_named() {
         )
     };
     let all = ptx(&kernel("warpgroup", 128), &SM_90A);
-    assert_eq!(lines_with(&all, "bar").into_iter().filter(|l| l.starts_with("bar")).collect::<Vec<_>>(), ["bar.sync \t0;"]);
+    assert_eq!(
+        lines_with(&all, "bar").into_iter().filter(|l| l.starts_with("bar")).collect::<Vec<_>>(),
+        ["bar.sync \t0;"]
+    );
     let some = ptx(&kernel("warpgroup", 512), &SM_90A);
-    assert!(lines_with(&some, "barrier").iter().chain(&lines_with(&some, "bar.sync")).any(|l| l.ends_with(", 128;")), "{some}");
+    assert!(
+        lines_with(&some, "barrier").iter().chain(&lines_with(&some, "bar.sync")).any(|l| l.ends_with(", 128;")),
+        "{some}"
+    );
     assert!(matches!(try_ptx(&kernel("warpgroup", 192), &SM_90A), Err(Error::Unsupported { .. })));
 }
 
@@ -177,7 +183,10 @@ fn shared_memory_above_the_static_limit_is_dynamic() {
     let large = ptx(&kernel(16384), &SM_90A);
     assert!(large.contains(".extern .shared .align 128 .b8 tw_shared_k[]"), "{large}");
     // The second buffer follows the first at its alignment.
-    assert_eq!(tilewright_backend_llvm::emit::shared_bytes(lowered(&kernel(16384)).kernel("k").expect("k")), Ok(64 + 65536));
+    assert_eq!(
+        tilewright_backend_llvm::emit::shared_bytes(lowered(&kernel(16384)).kernel("k").expect("k")),
+        Ok(64 + 65536)
+    );
 }
 
 #[test]
@@ -198,9 +207,8 @@ fn windows_are_the_flat_mapped_bases_of_the_communicator() {
 
 /// Whether LLVM, folding constants, finds a boolean expression over typed lets to be true.
 fn holds(lets: &str, condition: &str) -> bool {
-    let source = format!(
-        "kernel k(o: global<bool>[1]) launch(grid = [1], block = [1]) {{ {lets} o![0] = {condition}; }}"
-    );
+    let source =
+        format!("kernel k(o: global<bool>[1]) launch(grid = [1], block = [1]) {{ {lets} o![0] = {condition}; }}");
     let emitted = try_ptx(&source, &SM_90A).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let stores: Vec<&str> = emitted.optimized_ir.lines().filter(|line| line.contains("store i8")).collect();
     assert_eq!(stores.len(), 1, "{source}\n{}", emitted.optimized_ir);

@@ -319,7 +319,8 @@ impl<'ctx> Gen<'_, 'ctx> {
     /// A stack slot in the entry block, where LLVM promotes it to registers, aligned to `align` bytes.
     pub fn entry_alloca(&self, ty: BasicTypeEnum<'ctx>, align: u32, name: &str) -> Result<PointerValue<'ctx>> {
         let here = self.here()?;
-        let entry = self.function.get_first_basic_block().ok_or_else(|| Error::Build("the function is empty".into()))?;
+        let entry =
+            self.function.get_first_basic_block().ok_or_else(|| Error::Build("the function is empty".into()))?;
         match entry.get_first_instruction() {
             Some(first) => self.builder.position_before(&first),
             None => self.builder.position_at_end(entry),
@@ -333,7 +334,8 @@ impl<'ctx> Gen<'_, 'ctx> {
     /// Says that a loaded integer lies in `least..end`.
     pub fn set_range(&self, load: InstructionValue<'ctx>, least: u64, end: u64) -> Result<()> {
         let bits = self.context.i32_type();
-        let node = self.context.metadata_node(&[bits.const_int(least, false).into(), bits.const_int(end, false).into()]);
+        let node =
+            self.context.metadata_node(&[bits.const_int(least, false).into(), bits.const_int(end, false).into()]);
         let kind = raw::metadata_kind(self.context, "range");
         load.set_metadata(node, kind).map_err(|e| Error::Build(format!("range: {e}")))
     }

@@ -12,14 +12,22 @@ use super::{Coop, Int, Result, Sdma};
 use crate::hooks::{wave_barrier, workgroup_barrier};
 
 impl<'ctx> Sdma<'_, 'ctx> {
-    /// Rings the doorbell of one queue for everything posted to it, by the scope's first thread (or by each active lane
-    /// for its own peer).
+    /// Rings the doorbell of one queue for everything posted to it, by the scope's first thread; with thread scope once for
+    /// each distinct peer of the active lanes.
     ///
     /// Two waves must not commit one queue at the same time: mori's hangs then, and the handle has no lock.
     pub fn commit(&self, peer: Int<'ctx>, queue: u32, coop: Coop) -> Result<()> {
+        self.g.mark_convergent();
         match self.acts(coop)? {
             Some(acts) => self.g.if_then(acts, "commit", || self.commit_queue(&self.queue(peer, queue)?)),
-            None => self.commit_queue(&self.queue(peer, queue)?),
+            None => self.for_each_peer(peer, || {
+                let peer = self.first_lane(peer, "peer.u")?;
+                let commit = || self.commit_queue(&self.queue(peer, queue)?);
+                match self.active_group()?.leads {
+                    Some(leads) => self.g.if_then(leads, "commit", commit),
+                    None => commit(),
+                }
+            }),
         }
     }
 

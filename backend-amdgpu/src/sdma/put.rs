@@ -68,12 +68,11 @@ impl<'ctx> Sdma<'_, 'ctx> {
     /// Posts a copy (mori's put and get, which differ only in whose addresses they are given).
     pub fn post(&self, post: &Post<'ctx>, options: &PostOptions) -> Result<()> {
         self.g.mark_convergent();
-        let nonzero = self.g.i64(0);
         let acts = self.acts(options.coop)?;
         let wanted = match (options.never_empty, acts) {
             (true, acts) => acts,
             (false, acts) => {
-                let some = self.g.cmp(IntPredicate::NE, post.bytes, nonzero, "some")?;
+                let some = self.g.cmp(IntPredicate::NE, post.bytes, self.g.i64(0), "some")?;
                 Some(match acts {
                     Some(acts) => self.g.and(acts, some, "posts")?,
                     None => some,
@@ -103,7 +102,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// Runs `body` once for each distinct peer among the active lanes, with exactly the lanes of that peer active.
-    fn for_each_peer(&self, peer: Int<'ctx>, body: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_peer(&self, peer: Int<'ctx>, body: impl FnOnce() -> Result<()>) -> Result<()> {
         let g = &self.g;
         let [head, group, done] = g.blocks(["peers", "peers.group", "peers.end"])?;
         g.br(head)?;

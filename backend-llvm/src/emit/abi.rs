@@ -62,7 +62,14 @@ pub fn arguments(kernel: &Kernel) -> Vec<Argument> {
     };
     let of_where = |w: &tilewright_ir::WhereParam| {
         let bytes = scalar_bytes(w.dtype);
-        Argument { name: w.name.clone(), kind: ArgumentKind::Where, dtype: Some(w.dtype), offset: 0, bytes, hidden: false }
+        Argument {
+            name: w.name.clone(),
+            kind: ArgumentKind::Where,
+            dtype: Some(w.dtype),
+            offset: 0,
+            bytes,
+            hidden: false,
+        }
     };
     let mut all: Vec<Argument> =
         visible.map(of_param).chain(kernel.wheres.iter().map(of_where)).chain(hidden.map(of_param)).collect();
@@ -81,7 +88,11 @@ fn scalar_bytes(dtype: DType) -> u32 {
 }
 
 /// Declares the kernel's function.
-pub(crate) fn declare<'ctx>(module: &Module<'ctx>, kernel: &Kernel, hooks: &dyn TargetHooks) -> Result<FunctionValue<'ctx>> {
+pub(crate) fn declare<'ctx>(
+    module: &Module<'ctx>,
+    kernel: &Kernel,
+    hooks: &dyn TargetHooks,
+) -> Result<FunctionValue<'ctx>> {
     let context = module.get_context();
     let pointer = |space: AddressSpace| context.ptr_type(inkwell::AddressSpace::from(space as u16));
     let arguments = arguments(kernel);
@@ -110,7 +121,8 @@ pub(crate) fn declare<'ctx>(module: &Module<'ctx>, kernel: &Kernel, hooks: &dyn 
     for (number, argument) in arguments.iter().enumerate() {
         let location = AttributeLoc::Param(number as u32);
         let enumerated = |name: &str, value| {
-            function.add_attribute(location, context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value));
+            function
+                .add_attribute(location, context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value));
         };
         match argument.kind {
             ArgumentKind::DevComm => {
@@ -153,10 +165,10 @@ pub(crate) fn bind_parameters<'ctx>(e: &mut Emitter<'_, '_, 'ctx>, function: Fun
             (Some(ParamTy::Buffer(ty)), BasicValueEnum::PointerValue(pointer)) => {
                 Meaning::Buffer(Buffer { ty: ty.clone(), pointer })
             }
-            (Some(ParamTy::Scalar(ty)), value) => Meaning::Value(e.from_memory(value, *ty)?),
+            (Some(ParamTy::Scalar(ty)), value) => Meaning::Value(e.loaded(value, *ty)?),
             (None, value) => {
                 let dtype = argument.dtype.unwrap_or(DType::I64);
-                Meaning::Value(e.from_memory(value, ScalarTy::Num(dtype))?)
+                Meaning::Value(e.loaded(value, ScalarTy::Num(dtype))?)
             }
             _ => return Err(Error::Build(format!("parameter {number} has another type"))),
         };

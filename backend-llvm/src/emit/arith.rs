@@ -29,14 +29,14 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
             Class::Bool => self.bool_op(op, x.int()?, y.int()?, span),
             Class::Float(_) => self.float_op(op, ty, x, y, span),
             Class::Small(dtype) if matches!(op, BinOp::Min | BinOp::Max) => {
-                let (a, b) = (self.to_f64(x)?, self.to_f64(y)?);
+                let (a, b) = (self.widened(x)?, self.widened(y)?);
                 let second = self.second_wins(op, a, b)?;
                 let _ = dtype;
                 Ok(Value { ty, llvm: self.g.select(second, y.llvm, x.llvm, op.as_str())? })
             }
             Class::Small(dtype) => {
                 let f64_ty = ScalarTy::Num(DType::F64);
-                let (a, b) = (self.to_f64(x)?, self.to_f64(y)?);
+                let (a, b) = (self.widened(x)?, self.widened(y)?);
                 let result = self.float_op(op, f64_ty, a, b, span)?;
                 if op.is_comparison() { Ok(result) } else { self.float_to_float(result, dtype) }
             }
@@ -105,7 +105,13 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 
     /// `value << count` or `>>`; the count is an i64 of any size.
-    pub(crate) fn shift_by(&mut self, op: BinOp, class: Class, value: Int<'ctx>, count: Int<'ctx>) -> Result<Int<'ctx>> {
+    pub(crate) fn shift_by(
+        &mut self,
+        op: BinOp,
+        class: Class,
+        value: Int<'ctx>,
+        count: Int<'ctx>,
+    ) -> Result<Int<'ctx>> {
         let Class::Int { bits, signed } = class else { return Err(Error::Build("a shift of no integer".into())) };
         let g = &self.g;
         let count = g.and(count, g.i64(u64::from(bits) - 1), "")?;
@@ -136,7 +142,9 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
             BinOp::Sub => builder.build_float_sub(a, b, "sub")?.as_basic_value_enum(),
             BinOp::Mul => builder.build_float_mul(a, b, "mul")?.as_basic_value_enum(),
             BinOp::Div => builder.build_float_div(a, b, "div")?.as_basic_value_enum(),
-            BinOp::Rem => return Err(Error::unsupported(span, "no GPU divides floats with remainder: `%` wants integers")),
+            BinOp::Rem => {
+                return Err(Error::unsupported(span, "no GPU divides floats with remainder: `%` wants integers"));
+            }
             BinOp::Min | BinOp::Max => {
                 let second = self.second_wins(op, x, y)?;
                 self.g.select(second, y.llvm, x.llvm, op.as_str())?

@@ -27,7 +27,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
                 self.g.builder.build_float_compare(FloatPredicate::UNE, x, zero, "nonzero")?.as_basic_value_enum()
             }
             (Class::Small(_), Class::Bool) => {
-                let wide = self.to_f64(value)?;
+                let wide = self.widened(value)?;
                 return self.convert(wide, to, span);
             }
             (Class::Float(_) | Class::Small(_), Class::Int { bits, signed }) => {
@@ -68,7 +68,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 
     /// The value as an f64, which holds every float exactly.
-    pub(crate) fn to_f64(&mut self, value: Value<'ctx>) -> Result<Value<'ctx>> {
+    pub(crate) fn widened(&mut self, value: Value<'ctx>) -> Result<Value<'ctx>> {
         self.float_to_float(value, DType::F64)
     }
 
@@ -82,7 +82,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
                 self.float_to_float(wide, to)
             }
             (Class::Float(_), Class::Small(d)) => {
-                let wide = self.to_f64(value)?.float()?;
+                let wide = self.widened(value)?.float()?;
                 Ok(Value::new(ty, self.encode_small(d, wide)?))
             }
             (Class::Float(from), _) => Ok(Value::new(ty, self.resize_float(value.float()?, from, to)?)),
@@ -121,7 +121,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         let value = match value.class() {
             Class::Float(DType::F64 | DType::F32) => value,
             Class::Float(_) => self.float_to_float(value, DType::F32)?,
-            _ => self.to_f64(value)?,
+            _ => self.widened(value)?,
         };
         let x = value.float()?;
         let wide = if bits > 32 { 64 } else { 32 };
@@ -137,7 +137,8 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
             false => (0, (1i64 << bits) - 1),
         };
         let limit = |v: i64| wide_ty.const_int(v as u64 & 0xffff_ffff, false);
-        let (under, over) = if signed { (IntPredicate::SLT, IntPredicate::SGT) } else { (IntPredicate::ULT, IntPredicate::UGT) };
+        let (under, over) =
+            if signed { (IntPredicate::SLT, IntPredicate::SGT) } else { (IntPredicate::ULT, IntPredicate::UGT) };
         let mut clamped = cut;
         if signed {
             let below = g.cmp(under, clamped, limit(least), "")?;
@@ -149,7 +150,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 
     /// A value as it is passed or loaded (whole bytes) as a value in registers.
-    pub(crate) fn from_memory(&mut self, value: BasicValueEnum<'ctx>, ty: ScalarTy) -> Result<Value<'ctx>> {
+    pub(crate) fn loaded(&mut self, value: BasicValueEnum<'ctx>, ty: ScalarTy) -> Result<Value<'ctx>> {
         match (Class::of(ty), value) {
             (Class::Bool, BasicValueEnum::IntValue(byte)) => {
                 let truth = self.g.cmp(IntPredicate::NE, byte, byte.get_type().const_zero(), "truth")?;
@@ -168,7 +169,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 
     /// A value in registers as whole bytes of memory.
-    pub(crate) fn to_memory(&mut self, value: Value<'ctx>, dtype: DType) -> Result<BasicValueEnum<'ctx>> {
+    pub(crate) fn stored_form(&mut self, value: Value<'ctx>, dtype: DType) -> Result<BasicValueEnum<'ctx>> {
         match value.llvm {
             BasicValueEnum::IntValue(int) => {
                 let width = int.get_type().get_bit_width();

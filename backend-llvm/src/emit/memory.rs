@@ -129,7 +129,11 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         }
         let limit = u64::from(self.target.lds_bytes);
         if bytes > limit {
-            let message = format!("`{}` takes {bytes} bytes of shared memory; {} has {limit}", alloc.name.as_str(), self.target.name);
+            let message = format!(
+                "`{}` takes {bytes} bytes of shared memory; {} has {limit}",
+                alloc.name.as_str(),
+                self.target.name
+            );
             return Err(Error::unsupported(span, message));
         }
         let ty = self.g.context.i8_type().array_type(bytes as u32);
@@ -220,7 +224,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         let element = self.g.memory_type(buffer.dtype);
         let at = self.element_at(base, element, index, place)?;
         let value = self.g.load(element, at, buffer.dtype.bits() / 8, "")?;
-        self.from_memory(value, ty)
+        self.loaded(value, ty)
     }
 
     /// `buf![i] = value;`
@@ -230,7 +234,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         if buffer.dtype.bits() == 4 {
             return self.store_nibble(base, index, value.int()?);
         }
-        let stored = self.to_memory(value, buffer.dtype)?;
+        let stored = self.stored_form(value, buffer.dtype)?;
         let at = self.element_at(base, stored.get_type(), index, place)?;
         self.g.store(stored, at, buffer.dtype.bits() / 8)?;
         Ok(())

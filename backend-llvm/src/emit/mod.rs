@@ -23,8 +23,8 @@ use inkwell::values::{FunctionValue, PointerValue};
 use tilewright_ir::{Kernel, PrimOp, Scope as Threads, Span};
 use tilewright_target::Target;
 
-pub use expr::RANK_LIMIT;
 pub use abi::{Argument, ArgumentKind, arguments};
+pub use expr::RANK_LIMIT;
 pub use memory::{shared_bytes, window_pointer};
 pub use ops::{arg, arg_expr, arg_place};
 pub use scalar::Value;

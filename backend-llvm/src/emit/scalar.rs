@@ -22,7 +22,10 @@ pub struct Value<'ctx> {
 /// How a type computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    Int { bits: u32, signed: bool },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
     /// f64, f32, f16, bf16: LLVM computes.
     Float(DType),
     /// f8, f4: raw bits, computed in f64.

@@ -54,7 +54,9 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
             StmtKind::Assume(_) | StmtKind::Signal { .. } => Ok(()),
             StmtKind::Prim(op) => self.prim(op, span),
             StmtKind::Tile(op) => Err(Error::malformed(span, format!("the tile op `{}` is left", op.kind.as_str()))),
-            StmtKind::WaitToken(_) | StmtKind::WaitSignal { .. } => Err(Error::malformed(span, "a tile-level wait is left")),
+            StmtKind::WaitToken(_) | StmtKind::WaitSignal { .. } => {
+                Err(Error::malformed(span, "a tile-level wait is left"))
+            }
             StmtKind::Posted { .. } => Err(Error::malformed(span, "a posted copy whose wait was not placed is left")),
         }
     }
