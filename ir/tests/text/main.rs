@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod builder;
+mod docs;
 mod errors;
 
 use std::path::PathBuf;
