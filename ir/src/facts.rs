@@ -42,6 +42,8 @@ pub struct Facts {
     varying: BTreeSet<Name>,
     /// Names that were declared.
     known: BTreeSet<Name>,
+    /// Integer types narrower than 64 bits: arithmetic in them wraps earlier than that of indices.
+    narrow: BTreeMap<Name, DType>,
     /// Launch shape: block extents, warp width.
     launch: Option<([i64; 3], i64)>,
     /// The communicator's name: `me` is its `lsa_rank`.
@@ -89,8 +91,10 @@ impl Facts {
             }
         }
         for w in &kernel.wheres {
-            facts.declare(&w.name, ScalarTy::Num(w.dtype), true);
-            facts.tighten(&Expr::var(&w.name), (Some(0), None));
+            // Extents compute as indices, whatever type they are passed in.
+            facts.declare(&w.name, ScalarTy::Index, true);
+            let (_, hi) = type_range(ScalarTy::Num(w.dtype));
+            facts.tighten(&Expr::var(&w.name), (Some(0), hi));
         }
         facts
     }
@@ -108,6 +112,7 @@ impl Facts {
         self.nonneg.retain(|d| !in_dim(d));
         self.multiples.retain(|(d, _)| !in_dim(d));
         self.varying.remove(name);
+        self.narrow.remove(name);
         self.known.remove(name);
     }
 
@@ -119,14 +124,21 @@ impl Facts {
         if !uniform {
             self.varying.insert(name.clone());
         }
+        if let ScalarTy::Num(d) = ty
+            && d.is_int()
+            && d.bits() < 64
+        {
+            self.narrow.insert(name.clone(), d);
+        }
         self.tighten(&Expr::var(name), type_range(ty));
     }
 
     /// `let name = value`.
     pub fn define(&mut self, name: &Name, value: &Expr) {
         let uniform = self.is_uniform(value);
-        let dim = self.resolve(value);
+        let (dim, narrow) = (self.resolve(value), self.narrow_type(value));
         self.forget(name);
+        self.narrow.extend(narrow.map(|d| (name.clone(), d)));
         self.known.insert(name.clone());
         if !uniform {
             self.varying.insert(name.clone());
@@ -248,8 +260,8 @@ impl Facts {
                 Some(comm) => Dim::atom(Expr::new(ExprKind::Comm(comm.clone(), CommField::LsaRank))),
                 None => Dim::atom(expr.clone()),
             },
-            ExprKind::Unary(UnOp::Neg, a) => self.resolve(a).mul(&Dim::Const(-1)),
-            ExprKind::Binary(op, a, b) => self.resolve_binary(*op, a, b, expr),
+            ExprKind::Unary(UnOp::Neg, a) => self.wrapped(expr, self.resolve(a).mul(&Dim::Const(-1))),
+            ExprKind::Binary(op, a, b) => self.wrapped(expr, self.resolve_binary(*op, a, b, expr)),
             ExprKind::Cast(ty, a) if ty.is_integral() && is_integer_like(a) => {
                 let inner = self.resolve(a);
                 let (lo, hi) = self.range(&inner);
@@ -262,12 +274,53 @@ impl Facts {
         }
     }
 
+    /// `dim`, the value of `expr` as a mathematical integer, if that is known to fit the type of `expr`; otherwise a
+    /// conversion to this type.
+    fn wrapped(&self, expr: &Expr, dim: Dim) -> Dim {
+        let Some(d) = self.narrow_type(expr) else { return dim };
+        let (lo, hi) = self.range(&dim);
+        let (tlo, thi) = type_range(ScalarTy::Num(d));
+        if lo.zip(tlo).is_some_and(|(v, t)| v >= t) && hi.zip(thi).is_some_and(|(v, t)| v <= t) {
+            return dim;
+        }
+        Dim::atom(Expr::new(ExprKind::Cast(ScalarTy::Num(d), Box::new(dim.to_expr()))))
+    }
+
+    /// The integer type of less than 64 bits in which an expression computes, if it does: literals take the type of the
+    /// other operand, mixed types compute as index.
+    fn narrow_type(&self, expr: &Expr) -> Option<DType> {
+        match &expr.kind {
+            ExprKind::Var(n) => self.narrow.get(n).copied(),
+            ExprKind::Cast(ScalarTy::Num(d), _) => Some(*d).filter(|d| d.is_int() && d.bits() < 64),
+            ExprKind::Unary(UnOp::Neg, a) => self.narrow_type(a),
+            ExprKind::Binary(BinOp::Shl | BinOp::Shr, a, _) => self.narrow_type(a),
+            ExprKind::Binary(op, ..) if op.is_comparison() => None,
+            ExprKind::Binary(_, a, b) | ExprKind::Select(_, a, b) => {
+                let literal = |e: &Expr| crate::types::literal_int(e).is_some();
+                match (self.narrow_type(a), self.narrow_type(b)) {
+                    (Some(x), Some(y)) => Some(x).filter(|_| x == y),
+                    (Some(x), None) => Some(x).filter(|_| literal(b)),
+                    (None, Some(y)) => Some(y).filter(|_| literal(a)),
+                    (None, None) => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     fn resolve_binary(&self, op: BinOp, a: &Expr, b: &Expr, whole: &Expr) -> Dim {
         if !is_integer_like(a) || !is_integer_like(b) || op.is_comparison() {
             return Dim::atom(self.replace_lets(whole));
         }
         let (x, y) = (self.resolve(a), self.resolve(b));
-        let shift = y.as_const().filter(|k| (0..62).contains(k)).map(|k| Dim::Const(1 << k));
+        let narrow = self.narrow_type(whole).filter(|_| matches!(op, BinOp::Shl | BinOp::Shr));
+        let count = match (narrow, y.as_const()) {
+            (Some(d), Some(k)) => Some(k.rem_euclid(i64::from(d.bits()))),
+            // The count is taken modulo the width, which the dim would not show: left as it was written.
+            (Some(d), None) => return Dim::atom(Expr::new(ExprKind::Cast(ScalarTy::Num(d), Box::new(whole.clone())))),
+            (None, k) => k,
+        };
+        let shift = count.filter(|k| (0..62).contains(k)).map(|k| Dim::Const(1 << k));
         match (op, shift) {
             (BinOp::Add, _) => x.add(&y),
             (BinOp::Sub, _) => x.sub(&y),

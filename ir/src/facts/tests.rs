@@ -127,3 +127,23 @@ fn the_last_tile_ends_at_the_end() {
     assert!(f.is_le(&end, &Dim::from(&Name::new("n"))));
     assert!(f.is_le(&f.resolve(&var("len")), &Dim::Const(64)));
 }
+
+#[test]
+fn narrow_types_wrap() {
+    let mut f = Facts::new();
+    f.declare(&"x".into(), ScalarTy::Num(DType::U8), true);
+    f.define(&"y".into(), &bin(BinOp::Add, var("x"), 255));
+    assert_eq!(f.range(&f.resolve(&var("y"))), (Some(0), Some(255)));
+    f.define(&"z".into(), &bin(BinOp::Mul, var("y"), 12));
+    assert_eq!(f.multiple_of(&f.resolve(&var("z"))), 4, "wrapping keeps powers of two only");
+    f.assume(&bin(BinOp::Lt, var("x"), 10));
+    assert_eq!(f.range(&f.resolve(&bin(BinOp::Mul, var("x"), 2))), (Some(0), Some(18)));
+    assert_eq!(f.resolve(&bin(BinOp::Shl, var("x"), 9)), f.resolve(&bin(BinOp::Mul, var("x"), 2)));
+    // With an index it computes as an index.
+    assert_eq!(
+        f.range(&f.resolve(&bin(BinOp::Mul, var("x"), Expr::special(Special::Grid(0))))).1,
+        Some(9 * i64::from(i32::MAX))
+    );
+    let sum = f.resolve(&bin(BinOp::Sub, var("x"), 1));
+    assert_eq!(f.range(&sum), (Some(0), Some(255)), "0 - 1 is 255");
+}
