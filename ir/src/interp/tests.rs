@@ -211,12 +211,19 @@ run k { a = iota; expect b[1, 2] == 10; expect c[3, 7] == 62; }
 
 #[test]
 fn faults_have_a_place() {
-    let kernel = |body: &str| format!("kernel k(a: global<i32>[8]) launch(grid = [1], block = [32])\n{{\n{body}\n}}\nrun k {{ }}\n");
+    let kernel = |body: &str| {
+        format!("kernel k(a: global<i32>[8]) launch(grid = [1], block = [32])\n{{\n{body}\n}}\nrun k {{ }}\n")
+    };
     let fails = |body: &str, code, text, marked| fails(&kernel(body), code, text, marked);
     fails("let i = thread.x; a[i] = 1;", Code::OUT_OF_BOUNDS, "index 8", "a[i]");
     fails("for i in 0..3 { fill a[i * 4..i * 4 + 4] <- 0 by cta; }", Code::OUT_OF_BOUNDS, "8..12", "a[i");
     fails("assume(grid.x == 2);", Code::BAD_LAUNCH, "does not hold", "assume");
-    fails("local r: i32[32] layout S[(32):(1@tx)]; if thread.x < 4 { copy a <- r[0..8] by cta; }", Code::LOCAL_OWNER, "`r[4]`", "copy a");
+    fails(
+        "local r: i32[32] layout S[(32):(1@tx)]; if thread.x < 4 { copy a <- r[0..8] by cta; }",
+        Code::LOCAL_OWNER,
+        "`r[4]`",
+        "copy a",
+    );
     fails("if thread.x < 4 { sync cta; }", Code::COLLECTIVE_UNDER_GUARD, "4 of 32", "sync");
     fails("for i in 0..1000000000 { let x = i; }", Code::DEADLOCK, "no end", "k(");
 }
@@ -231,6 +238,7 @@ fn mismatches_name_the_element() {
 
 #[test]
 fn launches_that_are_too_large_are_refused() {
-    let source = "kernel k(a: global<i32>[n]) where(n: u64) launch(grid = [1], block = [32]) { }\nrun k { n = 2000000000; }";
+    let source =
+        "kernel k(a: global<i32>[n]) where(n: u64) launch(grid = [1], block = [32]) { }\nrun k { n = 2000000000; }";
     assert_eq!(run_seed(source, 0).expect_err("too large").code, Code::TOO_LARGE);
 }

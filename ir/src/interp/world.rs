@@ -36,6 +36,14 @@ impl Where {
     }
 }
 
+/// Which pair of accesses is not ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    ReadAfterWrite,
+    WriteAfterWrite,
+    WriteAfterRead,
+}
+
 /// One place of one element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
@@ -196,7 +204,7 @@ impl<'r, 'k> World<'r, 'k> {
     pub(super) fn note_read(&mut self, cta: &mut Cta, at: Where, spot: Spot, who: &mut Who) -> Result<(), RunError> {
         let cell = *self.cell(cta, at, spot);
         if !self.ordered(cta, who, cell.writer) {
-            return Err(self.race(cta, at, spot, who, cell.writer, false));
+            return Err(self.race(cta, at, spot, who, cell.writer, Kind::ReadAfterWrite));
         }
         if who.events.1 == 0 {
             who.events.1 = self.event(cta, who, false);
@@ -217,10 +225,10 @@ impl<'r, 'k> World<'r, 'k> {
     ) -> Result<(), RunError> {
         let cell = *self.cell(cta, at, spot);
         if !same && !self.ordered(cta, who, cell.writer) {
-            return Err(self.race(cta, at, spot, who, cell.writer, true));
+            return Err(self.race(cta, at, spot, who, cell.writer, Kind::WriteAfterWrite));
         }
         if !self.ordered(cta, who, cell.reader) {
-            return Err(self.race(cta, at, spot, who, cell.reader, true));
+            return Err(self.race(cta, at, spot, who, cell.reader, Kind::WriteAfterRead));
         }
         if who.events.0 == 0 {
             who.events.0 = self.event(cta, who, true);
@@ -362,14 +370,25 @@ impl<'r, 'k> World<'r, 'k> {
         }
     }
 
-    fn race(&self, cta: &Cta, at: Where, spot: Spot, who: &Who, other: EventId, write: bool) -> RunError {
+    fn race(&self, cta: &Cta, at: Where, spot: Spot, who: &Who, other: EventId, kind: Kind) -> RunError {
         let e = self.events[other as usize];
         let element = self.element(at, spot.x);
-        let verb = if write { "writes" } else { "reads" };
-        let place = match at {
-            Where::Device(rank, _) if rank != cta.rank => format!("{element} of rank {rank}"),
-            _ => element,
+        let verb = if kind == Kind::ReadAfterWrite { "reads" } else { "writes" };
+        let whose = |rank: usize| match at {
+            Where::Device(owner, _) if owner != rank => format!("{element} of rank {owner}"),
+            _ => element.clone(),
         };
+        let place = whose(cta.rank);
+        let early = self.comm.describe(e.actor).is_none() && e.actor != cta.actor && kind == Kind::WriteAfterRead;
+        let copy = who.engine.and_then(|(_, writes, _)| self.comm.describe(writes));
+        if let (true, Some(copy)) = (early, copy) {
+            // The reader came too early; it is the reader that must wait, whichever of the two the schedule took first.
+            let place = whose((i64::from(e.actor) / self.ctas_per_rank.max(1)) as usize);
+            let message = format!("{} reads {place}, which {copy} may be writing", self.actor_name(e.actor));
+            return Diagnostic::error(Code::RACE, e.span, message).also(who.span, "the copy").help(
+                "wait for a signal of the copy before the read, or tell its rank by a signal that the read is done",
+            );
+        }
         let me = match who.engine {
             Some(_) => format!("a copy posted by {}", self.actor_name(cta.actor)),
             None => self.actor_name(cta.actor),
@@ -381,7 +400,8 @@ impl<'r, 'k> World<'r, 'k> {
                 .also(e.span, "used here by other threads")
                 .help("put a `sync` of a scope that covers both between the two");
         }
-        let message = format!("{me} {verb} {place}, which {} may be using", self.actor_name(e.actor));
+        let using = if kind == Kind::WriteAfterRead { "reading" } else { "writing" };
+        let message = format!("{me} {verb} {place}, which {} may be {using}", self.actor_name(e.actor));
         let d = Diagnostic::error(Code::RACE, who.span, message).also(e.span, "the other access");
         if self.comm.describe(e.actor).is_some() {
             d.help("wait for a signal that the copy (or a later one on its queue) notifies, or for its token")
