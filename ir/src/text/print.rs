@@ -3,16 +3,22 @@
 //! Four spaces a level, one statement a line, one blank line between items. A kernel's parameters stand on one line if
 //! that line has at most `MAX_LINE` columns, else one a line. Anything that is the default is left out.
 
+mod layout;
+mod run;
+
 use std::fmt::Write;
 
-use super::print_expr::{PRODUCT, TIGHT, print_expr, write_expr};
+use layout::layout;
+use run::run;
+
+pub(super) use run::names_value;
+
+use super::print_expr::{TIGHT, write_expr};
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::expr::{Expr, ExprKind};
-use crate::layout::{Axis, Iter, Layout, Swizzle};
-use crate::module::{
-    BufferTy, Expect, ExpectValue, Item, Kernel, Launch, Module, Param, ParamTy, Run, RunRegion, RunValue, WarpWidth,
-};
+use crate::expr::Expr;
+use crate::layout::Layout;
+use crate::module::{BufferTy, Item, Kernel, Launch, Module, Param, ParamTy, Run, WarpWidth};
 use crate::name::Name;
 use crate::space::Scope;
 use crate::stmt::{
@@ -86,14 +92,6 @@ pub fn print_dtype_shape(dtype: DType, shape: &[Dim]) -> String {
     let mut out = dtype.as_str().to_owned();
     dims(&mut out, shape);
     out
-}
-
-/// Is `name` a value, not a buffer, on the right of this expectation: `rank`, `ranks`, a `let` or the `for` variable?
-pub(super) fn names_value(run: &Run, expect: &Expect, name: &Name) -> bool {
-    *name == "rank"
-        || *name == "ranks"
-        || run.settings.iter().any(|s| s.is_let && s.name == *name)
-        || expect.each.as_ref().is_some_and(|(var, ..)| var == name)
 }
 
 fn expr(out: &mut String, e: &Expr) {
@@ -190,71 +188,6 @@ fn launch(out: &mut String, l: &Launch) {
         push(out, format_args!(", warp = {n}"));
     }
     out.push(')');
-}
-
-fn layout(out: &mut String, l: &Layout) {
-    let tile = &l.tile;
-    let bare = tile.shard.is_empty() && tile.replica.is_empty() && tile.offset.is_empty() && l.swizzle.is_some();
-    if !bare {
-        out.push('S');
-        iters(out, &tile.shard);
-        if !tile.replica.is_empty() {
-            out.push_str(" + R");
-            iters(out, &tile.replica);
-        }
-        // Offsets carry no order, so they are printed in the order of the axes.
-        let mut offsets: Vec<(&Axis, &Dim)> = tile.offset.iter().collect();
-        offsets.sort_by_key(|(axis, _)| *axis);
-        for (axis, value) in offsets {
-            out.push_str(" + ");
-            write_expr(out, &value.to_expr(), PRODUCT);
-            on_axis(out, axis);
-        }
-    }
-    if let Some(Swizzle { per_element, swizzle_len, atom_len, inner }) = l.swizzle {
-        let word = if inner { "swizzle" } else { "swizzle_outer" };
-        let gap = if bare { "" } else { " " };
-        push(out, format_args!("{gap}{word}({per_element},{swizzle_len},{atom_len})"));
-    }
-}
-
-fn on_axis(out: &mut String, axis: &Axis) {
-    if *axis != Axis::M {
-        push(out, format_args!("@{axis}"));
-    }
-}
-
-fn iters(out: &mut String, iters: &[Iter]) {
-    let extent = |out: &mut String, it: &Iter| write_expr(out, &it.extent.to_expr(), 0);
-    let stride = |out: &mut String, it: &Iter| {
-        write_expr(out, &it.stride.to_expr(), if it.axis == Axis::M { 0 } else { PRODUCT });
-        on_axis(out, &it.axis);
-    };
-    let tight = |out: &mut String, item: &dyn Fn(&mut String, &Iter)| {
-        for (i, it) in iters.iter().enumerate() {
-            if i > 0 {
-                out.push(',');
-            }
-            item(out, it);
-        }
-    };
-    let simple = |it: &Iter| it.extent.as_const().is_some();
-    match iters {
-        [one] if simple(one) => {
-            out.push('[');
-            extent(out, one);
-            out.push(':');
-            stride(out, one);
-            out.push(']');
-        }
-        _ => {
-            out.push_str("[(");
-            tight(out, &extent);
-            out.push_str("):(");
-            tight(out, &stride);
-            out.push_str(")]");
-        }
-    }
 }
 
 fn indent(out: &mut String, level: usize) {
@@ -503,69 +436,5 @@ fn index_entry(out: &mut String, index: &Index) {
                 expr(out, hi);
             }
         }
-    }
-}
-
-fn run(out: &mut String, r: &Run) {
-    push(out, format_args!("run {} {{", r.kernel));
-    let mut body = String::new();
-    if let Some(n) = r.ranks {
-        push(&mut body, format_args!("    ranks = {n};\n"));
-    }
-    if let Some(targets) = &r.targets {
-        body.push_str("    targets = ");
-        list(&mut body, '[', targets, ']', |out, t| string(out, t));
-        body.push_str(";\n");
-    }
-    for s in &r.settings {
-        push(&mut body, format_args!("    {}{} = ", if s.is_let { "let " } else { "" }, s.name));
-        match &s.value {
-            RunValue::Expr(e) => expr(&mut body, e),
-            RunValue::Iota => body.push_str("iota"),
-            RunValue::Random { seed } => push(&mut body, format_args!("random(seed = {seed})")),
-            RunValue::Npy(file) => {
-                body.push_str("npy(");
-                string(&mut body, file);
-                body.push(')');
-            }
-        }
-        body.push_str(";\n");
-    }
-    for e in &r.expects {
-        expect(&mut body, r, e);
-    }
-    if !body.is_empty() {
-        out.push('\n');
-    }
-    out.push_str(&body);
-    out.push_str("}\n");
-}
-
-fn expect(out: &mut String, r: &Run, e: &Expect) {
-    out.push_str("    expect ");
-    run_region(out, &e.lhs);
-    out.push_str(" == ");
-    match &e.rhs {
-        ExpectValue::Region(region) => run_region(out, region),
-        // A bare name would be read as a buffer.
-        ExpectValue::Value(value) => match &value.kind {
-            ExprKind::Var(name) if !names_value(r, e, name) => push(out, format_args!("({name})")),
-            _ => expr(out, value),
-        },
-    }
-    if let Some((var, lo, hi)) = &e.each {
-        push(out, format_args!(" for {var} in "));
-        range(out, lo, hi);
-    }
-    if let Some(cond) = &e.cond {
-        push(out, format_args!(" if {}", print_expr(cond)));
-    }
-    out.push_str(";\n");
-}
-
-fn run_region(out: &mut String, r: &RunRegion) {
-    buffer_at(out, &r.buf, r.rank.as_ref());
-    if !r.index.is_empty() {
-        list(out, '[', &r.index, ']', index_entry);
     }
 }

@@ -46,6 +46,87 @@ fn examples_are_formatted() {
     }
 }
 
+#[test]
+fn numbers_and_signs() {
+    let same = [
+        "-5",
+        "-(5)",
+        "-(-5)",
+        "--x",
+        "-9223372036854775808",
+        "a - -5",
+        "a < -1",
+        "-(1.5)",
+        "-inf",
+        "-nan",
+        "!(a == b)",
+        "nan(0x7ff0000000000001)",
+        "(a + b) * c",
+        "a - (b - c)",
+        "(a < b) == c",
+        "a | b ^ c & d << 1 + 2 * 3",
+        "-0.0",
+    ];
+    for text in same {
+        assert_eq!(print_expr(&parse_expr(text).unwrap()), text);
+    }
+    let other =
+        [("0xFF", "255"), ("1_000", "1000"), ("(a * b) + c", "a * b + c"), ("a <-1", "a < -1"), ("1e3", "1000.0")];
+    for (text, canonical) in other {
+        assert_eq!(print_expr(&parse_expr(text).unwrap()), canonical);
+    }
+}
+
+#[test]
+fn formatter_keeps_words_and_comments() {
+    let source = "\
+// head
+kernel k ( a :global< f32 >[ 8 ],// first
+
+  // second
+  b: global<f32>[0x8],) launch ( grid=[1,],block=[64] ) { // body
+
+  let x=-1+(2*3)  ;   let y = a [ 0 ];
+
+
+  // kept
+
+  copy b[ .. ] <- a // why
+     by cta ; // how
+  if x<-1 { } else /* no comment */
+";
+    assert!(format(source).is_err());
+    let source =
+        source.replace("else /* no comment */", "// odd\n else { sync cta; // last\n\n // end\n } }// tail\n//eof");
+    let formatted = "\
+// head
+kernel k(
+    a: global<f32>[8], // first
+
+    // second
+    b: global<f32>[0x8]
+)
+    launch(grid = [1], block = [64])
+{ // body
+    let x = -1 + (2 * 3);
+    let y = a[0];
+
+    // kept
+
+    // how
+    copy b[..] <- a by cta; // why
+    if x < -1 {} else { // odd
+        sync cta; // last
+
+        // end
+    }
+} // tail
+//eof
+";
+    assert_eq!(format(&source).unwrap(), formatted);
+    assert_eq!(format(formatted).unwrap(), formatted);
+}
+
 /// `text` between the tokens of `source`: as if somebody had formatted it badly.
 fn mangle(source: &str, bytes: &[u8]) -> String {
     let mut out = String::new();
