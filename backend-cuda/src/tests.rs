@@ -205,6 +205,39 @@ fn windows_are_the_flat_mapped_bases_of_the_communicator() {
     assert_eq!(lines_with(&ptx, "ld.global.b32").len(), 1, "{ptx}");
 }
 
+#[test]
+fn a_buffer_of_a_repeated_body_is_one_buffer() {
+    let source = "kernel k(o: global<f32>[64]) launch(grid = [1], block = [32]) {
+        unroll for i in 0..4 {
+            shared x: f32[32];
+            x![thread.x] = f32(i);
+            barrier(scope = cta);
+            let y = x![31 - thread.x];
+            o![thread.x] = y;
+            barrier(scope = cta);
+        }
+    }";
+    let ptx = ptx(source, &SM_90A);
+    assert_eq!(lines_with(&ptx, ".shared .align").len(), 1, "{ptx}");
+}
+
+#[test]
+fn the_longest_expressions_that_parse_compile() {
+    let sum = vec!["thread.x * 3"; 900].join(" + ");
+    let nested = format!("{}thread.x{}", "(1 + ".repeat(100), ")".repeat(100));
+    let source = format!(
+        "kernel k(o: global<i64>[64]) launch(grid = [1], block = [32]) {{ let a = {sum}; let b = {nested}; o![0] = i64(a + b); }}"
+    );
+    assert!(ptx(&source, &SM_90A).contains("st.global"));
+}
+
+#[test]
+fn many_statements_take_time_in_proportion() {
+    let body: String = (0..3000).map(|i| format!("let x{i} = o![{i}]; o![{} + thread.x] = x{i};\n", i + 1)).collect();
+    let source = format!("kernel k(o: global<i32>[4096]) launch(grid = [1], block = [32]) {{ {body} }}");
+    assert!(try_ptx(&source, &SM_90A).is_ok());
+}
+
 /// Whether LLVM, folding constants, finds a boolean expression over typed lets to be true.
 fn holds(lets: &str, condition: &str) -> bool {
     let source =

@@ -90,6 +90,21 @@ pub struct Emitted {
     pub object: Option<Vec<u8>>,
 }
 
+impl Emitted {
+    /// The body of one kernel in the assembly, without directives, metadata and other kernels; `None` if there is no
+    /// assembly or no such kernel in it. For snapshots.
+    pub fn body(&self, kernel: &str) -> Option<&str> {
+        let asm = self.asm.as_deref()?;
+        if let Some((_, rest)) = asm.split_once(&format!(".entry {kernel}(")) {
+            let (_, rest) = rest.split_once("\n{\n")?;
+            return rest.split_once("\n}").map(|(body, _)| body);
+        }
+        let (_, rest) = asm.split_once(&format!("\n{kernel}:"))?;
+        let rest = rest.split_once('\n').map_or(rest, |(_, rest)| rest);
+        rest.split_once("\t.section").map(|(body, _)| body)
+    }
+}
+
 /// A target machine of LLVM for one processor.
 #[derive(Debug)]
 pub struct Machine {
@@ -246,6 +261,13 @@ mod tests {
                 let emitted = machine.emit(&module, if amd { BOTH } else { ASM }).expect(cpu);
                 let asm = emitted.asm.expect("asked for");
                 assert!(asm.contains(if amd { "global_store" } else { "st.global" }), "{cpu}: {asm}");
+                let whole = Emitted { asm: Some(asm), ..Emitted::default() };
+                let body = whole.body("seven").expect("the kernel");
+                assert!(
+                    body.contains(if amd { "s_endpgm" } else { "ret;" }) && !body.contains("amdhsa"),
+                    "{cpu}: {body}"
+                );
+                assert_eq!(whole.body("eight"), None);
                 if amd {
                     let object = emitted.object.expect("asked for");
                     assert_eq!(&object[..4], b"\x7fELF");

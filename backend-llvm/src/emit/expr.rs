@@ -32,7 +32,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
             ExprKind::Special(special) => self.special(*special, expr),
             ExprKind::Comm(_, field) => self.comm_field(*field, expr),
             ExprKind::Unary(op, a) => self.unary(*op, a),
-            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr),
+            ExprKind::Binary(..) => self.chain(expr),
             ExprKind::Select(c, a, b) => self.select(c, a, b, expr),
             ExprKind::Cast(to, a) => {
                 let to = if *to == ScalarTy::LsaSum { ScalarTy::Index } else { *to };
@@ -165,7 +165,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
 
     fn select(&mut self, c: &Expr, a: &Expr, b: &Expr, expr: &Expr) -> Result<Value<'ctx>> {
         let condition = self.expr_as(c, BOOL)?.int()?;
-        let (x, y, ty) = self.operands(a, b, expr)?;
+        let (x, y, ty) = self.operands(Left::Written(a), b, expr)?;
         Ok(Value { ty, llvm: self.g.select(condition, x.llvm, y.llvm, "select")? })
     }
 
@@ -184,37 +184,55 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         })
     }
 
-    fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr, expr: &Expr) -> Result<Value<'ctx>> {
-        if matches!(op, BinOp::LAnd | BinOp::LOr) {
-            let x = self.expr_as(a, BOOL)?.int()?;
-            let y = self.expr_as(b, BOOL)?.int()?;
-            // Expressions are pure, so evaluating both sides is the same.
-            let both = if op == BinOp::LAnd { self.g.and(x, y, "and")? } else { self.g.or(x, y, "or")? };
-            return Ok(Value::new(BOOL, both));
+    /// A binary expression. Chains such as `a + b + c` lean to the left and may be long, so they are walked, not recursed.
+    fn chain(&mut self, expr: &Expr) -> Result<Value<'ctx>> {
+        let mut spine = Vec::new();
+        let mut lowest = expr;
+        while let ExprKind::Binary(op, a, b) = &lowest.kind {
+            spine.push((*op, b.as_ref(), lowest));
+            lowest = a;
         }
-        if matches!(op, BinOp::Shl | BinOp::Shr) {
-            return self.shift(op, a, b);
+        let mut left = Left::Written(lowest);
+        for (op, b, whole) in spine.into_iter().rev() {
+            left = Left::Done(self.binary(op, left, b, whole)?);
         }
-        let rank_ty = self.rank_result(op, a, b)?;
-        let (x, y, ty) = self.operands(a, b, expr)?;
-        let value = self.arithmetic(op, decay(ty), x, y, expr.span)?;
-        Ok(match rank_ty {
-            Some(ty) => Value { ty, ..value },
-            None => value,
-        })
+        match left {
+            Left::Done(value) => Ok(value),
+            Left::Written(expr) => Err(Error::malformed(expr.span, "no binary expression")),
+        }
     }
 
-    /// `lsa_rank % lsa_size` is a rank again; its value is the same as that of the index.
-    fn rank_result(&mut self, op: BinOp, _a: &Expr, b: &Expr) -> Result<Option<ScalarTy>> {
-        let by_size = matches!(b.kind, ExprKind::Comm(_, CommField::LsaSize));
-        Ok((op == BinOp::Rem && by_size).then_some(ScalarTy::LsaRank))
+    fn binary(&mut self, op: BinOp, a: Left<'_, 'ctx>, b: &Expr, whole: &Expr) -> Result<Value<'ctx>> {
+        match op {
+            BinOp::LAnd | BinOp::LOr => {
+                let x = match a {
+                    Left::Written(a) => self.expr_as(a, BOOL)?,
+                    Left::Done(x) => self.convert(x, BOOL, whole.span)?,
+                }
+                .int()?;
+                let y = self.expr_as(b, BOOL)?.int()?;
+                // Expressions are pure, so evaluating both sides is the same.
+                let both = if op == BinOp::LAnd { self.g.and(x, y, "and")? } else { self.g.or(x, y, "or")? };
+                Ok(Value::new(BOOL, both))
+            }
+            BinOp::Shl | BinOp::Shr => self.shift(op, a, b),
+            _ => {
+                let (x, y, ty) = self.operands(a, b, whole)?;
+                let value = self.arithmetic(op, decay(ty), x, y, whole.span)?;
+                // `lsa_rank % lsa_size` is a rank again; its value is that of the index.
+                let by_size = matches!(b.kind, ExprKind::Comm(_, CommField::LsaSize));
+                Ok(if op == BinOp::Rem && by_size { Value { ty: ScalarTy::LsaRank, ..value } } else { value })
+            }
+        }
     }
 
-    fn shift(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Result<Value<'ctx>> {
+    fn shift(&mut self, op: BinOp, a: Left<'_, 'ctx>, b: &Expr) -> Result<Value<'ctx>> {
         let count = self.expr(b)?;
-        let value = match literal_int(a) {
-            Some(_) => self.expr_as(a, decay(count.ty))?,
-            None => self.expr(a)?,
+        let value = match a {
+            // The width of a shift is that of its left operand; a literal takes the other's.
+            Left::Written(a) if literal_int(a).is_some() => self.expr_as(a, decay(count.ty))?,
+            Left::Written(a) => self.expr(a)?,
+            Left::Done(value) => value,
         };
         let ty = decay(value.ty);
         let count = self.convert(count, ScalarTy::Index, b.span)?.int()?;
@@ -223,37 +241,55 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 
     /// Both operands in their common type.
-    fn operands(&mut self, a: &Expr, b: &Expr, whole: &Expr) -> Result<(Value<'ctx>, Value<'ctx>, ScalarTy)> {
-        let is_literal = |e: &Expr| literal_int(e).is_some() || is_float_literal(e);
-        match (is_literal(a), is_literal(b)) {
-            (true, false) => {
+    fn operands(&mut self, a: Left<'_, 'ctx>, b: &Expr, whole: &Expr) -> Result<(Value<'ctx>, Value<'ctx>, ScalarTy)> {
+        let left_literal = match a {
+            Left::Written(a) if is_literal(a) => Some(a),
+            _ => None,
+        };
+        match (left_literal, is_literal(b)) {
+            (Some(a), false) => {
                 let y = self.expr(b)?;
                 let ty = decay(y.ty);
-                Ok((self.expr_as(a, ty)?, Value { ty, ..y }, ty))
+                return Ok((self.expr_as(a, ty)?, Value { ty, ..y }, ty));
             }
-            (false, true) => {
-                let x = self.expr(a)?;
-                let ty = decay(x.ty);
-                Ok((Value { ty, ..x }, self.expr_as(b, ty)?, ty))
+            (Some(a), true) if is_float_literal(a) != is_float_literal(b) => {
+                let ty = ScalarTy::Num(DType::F32);
+                return Ok((self.expr_as(a, ty)?, self.expr_as(b, ty)?, ty));
             }
-            (literals, _) => {
-                if literals && is_float_literal(a) != is_float_literal(b) {
-                    let ty = ScalarTy::Num(DType::F32);
-                    return Ok((self.expr_as(a, ty)?, self.expr_as(b, ty)?, ty));
-                }
-                let (x, y) = (self.expr(a)?, self.expr(b)?);
-                if x.ty == y.ty {
-                    return Ok((x, y, x.ty));
-                }
-                if matches!((x.class(), y.class()), (Class::Int { .. }, Class::Int { .. })) {
-                    let x = self.convert(x, ScalarTy::Index, a.span)?;
-                    let y = self.convert(y, ScalarTy::Index, b.span)?;
-                    return Ok((x, y, ScalarTy::Index));
-                }
-                Err(Error::malformed(whole.span, format!("{} does not combine with {}", x.ty, y.ty)))
-            }
+            _ => {}
         }
+        let x = match a {
+            Left::Written(a) => self.expr(a)?,
+            Left::Done(x) => x,
+        };
+        if left_literal.is_none() && is_literal(b) {
+            let ty = decay(x.ty);
+            return Ok((Value { ty, ..x }, self.expr_as(b, ty)?, ty));
+        }
+        let y = self.expr(b)?;
+        if x.ty == y.ty {
+            return Ok((x, y, x.ty));
+        }
+        if matches!((x.class(), y.class()), (Class::Int { .. }, Class::Int { .. })) {
+            let x = self.convert(x, ScalarTy::Index, whole.span)?;
+            let y = self.convert(y, ScalarTy::Index, b.span)?;
+            return Ok((x, y, ScalarTy::Index));
+        }
+        Err(Error::malformed(whole.span, format!("{} does not combine with {}", x.ty, y.ty)))
     }
+}
+
+/// The left operand of an operator.
+#[derive(Clone, Copy)]
+enum Left<'e, 'ctx> {
+    /// Not evaluated yet; it may be a literal that takes the other operand's type.
+    Written(&'e Expr),
+    /// Evaluated.
+    Done(Value<'ctx>),
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    literal_int(expr).is_some() || is_float_literal(expr)
 }
 
 /// Ranks become plain integers.

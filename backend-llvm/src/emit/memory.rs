@@ -4,6 +4,8 @@
 //! a byte are packed, the first in the low bits, and writing one leaves its neighbour; registers (`local`) are stack
 //! slots in the entry block whose accesses all have the element's type, so that LLVM can promote them.
 
+use std::collections::BTreeMap;
+
 use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValue, BasicValueEnum, PointerValue};
@@ -26,6 +28,8 @@ const MOST_LOCAL_BYTES: u64 = 1 << 16;
 pub(crate) struct Allocator<'ctx> {
     /// All of them in one dynamic symbol, with the next free offset; `None`: a symbol each.
     dynamic: Option<(PointerValue<'ctx>, u64)>,
+    /// Storage of each allocation by the address of its statement: a body that is repeated has one all the same.
+    made: BTreeMap<usize, PointerValue<'ctx>>,
 }
 
 /// Bytes that a buffer's own memory takes.
@@ -69,7 +73,7 @@ impl<'ctx> Allocator<'ctx> {
     pub(crate) fn new(g: &Gen<'_, 'ctx>, kernel: &Kernel, hooks: &dyn TargetHooks) -> Result<Self> {
         let total = shared_bytes(kernel)?;
         if hooks.dynamic_shared_above().is_none_or(|limit| total <= limit) {
-            return Ok(Allocator { dynamic: None });
+            return Ok(Allocator { dynamic: None, made: BTreeMap::new() });
         }
         let bytes = g.context.i8_type().array_type(0);
         // The name goes into the object as it is, and PTX knows no dots.
@@ -77,7 +81,7 @@ impl<'ctx> Allocator<'ctx> {
         let symbol = g.module.add_global(bytes, Some(inkwell::AddressSpace::from(AddressSpace::Shared as u16)), &name);
         symbol.set_linkage(Linkage::External);
         symbol.set_alignment(LEAST_ALIGN.max(128));
-        Ok(Allocator { dynamic: Some((symbol.as_pointer_value(), 0)) })
+        Ok(Allocator { dynamic: Some((symbol.as_pointer_value(), 0)), made: BTreeMap::new() })
     }
 }
 
@@ -112,11 +116,14 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     pub(crate) fn alloc(&mut self, alloc: &Alloc, span: Span) -> Result<()> {
         let ty = BufferTy::from(alloc);
         let bytes = bytes_of(&ty, span)?;
-        let pointer = match alloc.space {
-            Space::Shared => self.alloc_shared(alloc, bytes, align_of(&ty), span)?,
-            Space::Local => self.alloc_local(alloc, bytes, span)?,
-            other => return Err(Error::malformed(span, format!("a kernel makes no {other} buffer"))),
+        let statement = std::ptr::from_ref(alloc).addr();
+        let pointer = match (self.memory.made.get(&statement), alloc.space) {
+            (Some(made), _) => *made,
+            (None, Space::Shared) => self.alloc_shared(alloc, bytes, align_of(&ty), span)?,
+            (None, Space::Local) => self.alloc_local(alloc, bytes, span)?,
+            (None, other) => return Err(Error::malformed(span, format!("a kernel makes no {other} buffer"))),
         };
+        self.memory.made.insert(statement, pointer);
         self.names.bind(&alloc.name, Meaning::Buffer(Buffer { ty, pointer }));
         Ok(())
     }

@@ -2,6 +2,8 @@
 //!
 //! Must hold: a name bound in a block ends with it; the verifier forbids shadowing, so lookups find one meaning.
 
+use std::collections::BTreeMap;
+
 use inkwell::values::PointerValue;
 use tilewright_ir::{BufferTy, Name, Span};
 
@@ -23,30 +25,35 @@ pub(crate) enum Meaning<'ctx> {
     Buffer(Buffer<'ctx>),
 }
 
-/// Blocks from the outermost in; few names each, so a search from the end is quick.
+/// Meanings of each name, the innermost last, and what each open block has bound.
 #[derive(Default)]
 pub(crate) struct Names<'ctx> {
-    bound: Vec<(Name, Meaning<'ctx>)>,
-    blocks: Vec<usize>,
+    meanings: BTreeMap<Name, Vec<Meaning<'ctx>>>,
+    blocks: Vec<Vec<Name>>,
 }
 
 impl<'ctx> Names<'ctx> {
     pub(crate) fn enter(&mut self) {
-        self.blocks.push(self.bound.len());
+        self.blocks.push(Vec::new());
     }
 
     pub(crate) fn leave(&mut self) {
-        if let Some(start) = self.blocks.pop() {
-            self.bound.truncate(start);
+        for name in self.blocks.pop().unwrap_or_default() {
+            if let Some(stack) = self.meanings.get_mut(&name) {
+                stack.pop();
+            }
         }
     }
 
     pub(crate) fn bind(&mut self, name: &Name, meaning: Meaning<'ctx>) {
-        self.bound.push((name.clone(), meaning));
+        self.meanings.entry(name.clone()).or_default().push(meaning);
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(name.clone());
+        }
     }
 
     fn find(&self, name: &Name) -> Option<&Meaning<'ctx>> {
-        self.bound.iter().rev().find(|(n, _)| n == name).map(|(_, meaning)| meaning)
+        self.meanings.get(name)?.last()
     }
 
     pub(crate) fn value(&self, name: &Name, span: Span) -> Result<Value<'ctx>> {
