@@ -33,29 +33,34 @@ fn copy_report(decision: &CopyDecision, lines: &LineStarts) -> CopyReport {
         line: lines.line(decision.span.lo),
         chosen: Some(decision.chosen.to_string()),
         params,
-        candidates: decision.candidates.iter().map(candidate_report).collect(),
+        candidates: decision.candidates.iter().map(|candidate| candidate_report(candidate, decision)).collect(),
     }
 }
 
-fn candidate_report(candidate: &CandidateDecision) -> CandidateReport {
+fn candidate_report(candidate: &CandidateDecision, decision: &CopyDecision) -> CandidateReport {
     let (verdict, mut reason) = match &candidate.verdict {
-        pipeline::Verdict::Chosen => (Verdict::Chosen, String::new()),
+        pipeline::Verdict::Chosen => (Verdict::Chosen, why_chosen(decision)),
         pipeline::Verdict::Lost(why) => (Verdict::Lost, why.clone()),
         pipeline::Verdict::Rejected(why, fix) => {
             (Verdict::Rejected, fix.as_ref().map_or(why.clone(), |fix| format!("{why}; fix: {fix}")))
         }
     };
     for note in &candidate.notes {
-        reason.push_str(if reason.is_empty() { "" } else { "; " });
+        reason.push_str("; ");
         reason.push_str(note);
-    }
-    if reason.is_empty() {
-        reason.push_str("fits, and none that fits comes before it");
     }
     let cost = candidate
         .cost
         .map(|cost| CostReport { picoseconds: cost.picoseconds, measured: cost.basis == Basis::Measured });
     CandidateReport { variant: candidate.variant.to_string(), verdict, reason, cost }
+}
+
+/// What the chosen one has over the others: they say themselves why they lost or do not fit.
+fn why_chosen(decision: &CopyDecision) -> String {
+    match decision.candidates.iter().filter(|c| !matches!(c.verdict, pipeline::Verdict::Rejected(..))).count() {
+        0 | 1 => "the only one that fits".to_string(),
+        fit => format!("the best of {fit} that fit"),
+    }
 }
 
 /// Where lines begin: many copies are looked up in one text.

@@ -20,7 +20,7 @@ pub(super) struct Args {
     /// The file; `-` is standard input
     file: PathBuf,
     /// Compile for this target
-    #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = super::DEFAULT_TARGET)]
+    #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = super::DEFAULT_TARGET.name)]
     target: &'static Target,
     /// What to write
     #[arg(long, value_enum, default_value_t = Emit::Obj)]

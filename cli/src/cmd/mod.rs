@@ -47,7 +47,7 @@ enum Command {
 }
 
 /// The target of a command that names none.
-const DEFAULT_TARGET: &str = "gfx950";
+static DEFAULT_TARGET: &Target = &tilewright_target::GFX950;
 
 /// Why a command ends without success.
 #[derive(Debug)]

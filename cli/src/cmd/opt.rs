@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PASS", value_parser = parse_pass)]
     print_after: Vec<&'static Pass>,
     /// Run them for this target
-    #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = super::DEFAULT_TARGET)]
+    #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = super::DEFAULT_TARGET.name)]
     target: &'static Target,
     /// Print how long each pass took
     #[arg(long)]

@@ -94,7 +94,7 @@ fn choose_target(asked: Option<&'static Target>, module: &Module, file: &str) ->
             Err(Stop::Input(format!("no run block of `{file}` allows {}; they allow {allowed}", target.name)))
         };
     }
-    let candidates = std::iter::once(DEFAULT_TARGET).chain(allowed);
+    let candidates = std::iter::once(DEFAULT_TARGET.name).chain(allowed);
     let known = candidates.filter_map(|name| tilewright_target::lookup(name).ok());
     known
         .into_iter()
@@ -157,9 +157,10 @@ fn as_text(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]
         let against = if device.name() == "reference" { "by the reference" } else { "against the reference" };
         let seeds = if args.seeds == 1 { format!("seed {}", args.seed) } else { format!("{} seeds", args.seeds) };
         out.push_str(&format!(
-            "checked {} bytes on {} ranks: `{}` for {}, {} {against}, {seeds}\n",
+            "checked {} bytes on {} rank{}: `{}` for {}, {} {against}, {seeds}\n",
             checked.bytes,
             checked.ranks,
+            if checked.ranks == 1 { "" } else { "s" },
             run.kernel,
             compiled.target.name,
             device.name(),

@@ -21,6 +21,6 @@ impl Device for Lanes {
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
         let kernel = compiled.lowered.kernel(kernel.as_str()).ok_or_else(|| missing(kernel))?;
-        tilewright_lanes::run(kernel, compiled.target, input)
+        tilewright_lanes::run(kernel, compiled.target, input, &tilewright_lanes::Options::default())
     }
 }

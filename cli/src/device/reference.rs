@@ -21,6 +21,6 @@ impl Device for Reference {
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
         let kernel = compiled.tile.kernel(kernel.as_str()).ok_or_else(|| missing(kernel))?;
-        interp::run(kernel, input)
+        interp::run(kernel, compiled.target.warp_size, input)
     }
 }
