@@ -191,7 +191,7 @@
 //! level there are only lets, loads and stores of flat places, buffers, loops, ifs, assumes and primitive ops. A
 //! primitive op may also be written at the tile level.
 //!
-//! ```tile-body
+//! ```tile-lowered
 //! vec.copy(acc![0], data![thread.x * 4], n = 4);
 //! barrier(scope = cta);
 //! t = posted queue(next, 0) by cta;

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use arbitrary::Gen;
 use proptest::prelude::*;
+use tilewright_ir::OpSet;
 use tilewright_ir::text::{format, parse, parse_expr, parse_layout, print, print_expr, print_layout};
+use tilewright_ir::verify::{Level, verify_for};
 
 /// The files of `examples/`, by name.
 pub(crate) fn examples() -> Vec<(String, String)> {
@@ -33,6 +35,16 @@ fn examples_round_trip() {
         let again = parse(&print(&parsed.module));
         assert_eq!(again.diagnostics, [], "{name}");
         assert_eq!(again.module, parsed.module, "{name}");
+    }
+}
+
+#[test]
+fn examples_verify() {
+    for (name, source) in examples() {
+        for warp in [32, 64] {
+            let found = verify_for(&parse(&source).module, Level::Tile, &OpSet::default(), warp);
+            assert_eq!(found, [], "{name} on warps of {warp}");
+        }
     }
 }
 
