@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use super::RunError;
 use super::cta::Cta;
+use super::post::learn;
 use super::resolve::{RStmt, RStmtKind, RWait};
-use super::tile::{groups, learn, uniform};
+use super::tile::{groups, uniform};
 use super::world::{Who, World};
 use crate::diag::{Code, Diagnostic};
 use crate::space::Scope;

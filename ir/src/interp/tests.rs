@@ -173,6 +173,28 @@ run k { ranks = 2; send = iota; expect send == 0; expect recv[3] == ((rank + 1) 
 }
 
 #[test]
+fn a_blocking_copy_between_ranks_returns_its_buffers() {
+    // Written by the group before and after, and a destination of this rank read at once: no `sync` is needed.
+    let source = "
+kernel k(comm: devcomm, send: window<i32>[32], recv: window<i32>[32], keep: window<i32>[32], out: global<i32>[32])
+    launch(grid = [1], block = [32])
+{
+    signal ready;
+    let next = (comm.lsa_rank + 1) % comm.lsa_size;
+    let prev = (comm.lsa_rank + comm.lsa_size - 1) % comm.lsa_size;
+    fill send <- 5 by cta;
+    copy recv@next, keep@me <- send by cta, notify ready;
+    fill send <- 6 by cta;
+    copy out <- keep by cta;
+    wait ready from prev;
+}
+run k { ranks = 3; expect recv == 5; expect keep == 5; expect out == 5; expect send == 6; }
+";
+    passes(source, 3 * 4 * 128);
+    passes(&source.replace("ranks = 3", "ranks = 1"), 4 * 128);
+}
+
+#[test]
 fn thread_code_and_guards() {
     let source = "
 kernel k(a: global<f32>[4, 6], b: global<f32>[4, 6], c: global<i8>[24]) launch(grid = [1], block = [32])

@@ -4,9 +4,9 @@
 use std::rc::Rc;
 
 use super::RunError;
-use super::comm::{Data, Packet, QueueKind, Target};
-use super::cta::{Cta, Part, PendingLocal, Token};
+use super::cta::Cta;
 use super::num::{self, Class};
+use super::post::{is_posted, learn};
 use super::race::Clock;
 use super::resolve::{RPlace, RRegion, RSource, RTile};
 use super::strand::{Blocked, Flow};
@@ -14,27 +14,27 @@ use super::typed::RExpr;
 use super::world::{Spot, Where, Who, World};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::BinOp;
-use crate::space::{Scope, Space};
+use crate::space::Scope;
 use crate::span::Span;
 use crate::stmt::TileKind;
 
 /// Threads that execute an op together.
-struct Group<'m> {
-    threads: &'m [u32],
+pub(super) struct Group<'m> {
+    pub(super) threads: &'m [u32],
     /// Which threads of the CTA these are.
-    member: Vec<bool>,
+    pub(super) member: Vec<bool>,
 }
 
 /// A region with its numbers.
-struct Tile {
-    at: Where,
-    bounds: Vec<(i64, i64)>,
+pub(super) struct Tile {
+    pub(super) at: Where,
+    pub(super) bounds: Vec<(i64, i64)>,
     /// Was it written with `@`, or is it a window: may it be a peer's?
-    rank: usize,
+    pub(super) rank: usize,
 }
 
 impl Tile {
-    fn count(&self) -> i64 {
+    pub(super) fn count(&self) -> i64 {
         self.bounds.iter().map(|(lo, hi)| hi - lo).product()
     }
 
@@ -150,8 +150,12 @@ impl World<'_, '_> {
         match t.op.kind {
             TileKind::CopyAsync => self.copy_async(cta, g, t, &dsts, &srcs[0], span)?,
             TileKind::Copy => {
-                let data = self.gather(cta, g, &srcs[0], span)?;
-                self.deliver_blocking(cta, g, t, &dsts, data, span)?;
+                let posted = is_posted(t) && matches!(srcs[0].at, Where::Device(..));
+                let data = match posted {
+                    true => self.gather_posted(cta, g, &srcs[0], span)?,
+                    false => self.gather(cta, g, &srcs[0], span)?,
+                };
+                self.deliver_blocking(cta, g, t, &dsts, data, posted, span)?;
             }
             kind => {
                 let data = self.compute(cta, g, t, kind, &dsts[0], &srcs, span)?;
@@ -188,107 +192,32 @@ impl World<'_, '_> {
         Ok(Tile { at, bounds, rank })
     }
 
-    /// Calls `f` with the row-major logical index of every element of the region, in order.
-    fn each(&self, tile: &Tile, mut f: impl FnMut(i64)) {
-        let shape = &self.buffer(tile.at).shape;
-        let count = tile.count();
-        let mut index: Vec<i64> = tile.bounds.iter().map(|(lo, _)| *lo).collect();
-        for _ in 0..count {
-            f(index.iter().zip(shape).fold(0, |x, (i, e)| x * e + i));
-            for (i, (lo, hi)) in index.iter_mut().zip(&tile.bounds).rev() {
-                *i += 1;
-                if *i < *hi {
-                    break;
-                }
-                *i = *lo;
-            }
-        }
-    }
-
-    /// One place of every element of a source.
-    fn sources(&mut self, cta: &Cta, g: &Group<'_>, tile: &Tile, span: Span) -> Result<Vec<Spot>, RunError> {
-        let b = self.buffer(tile.at);
-        let mut out = Vec::with_capacity(tile.count() as usize);
-        if let (Where::Local(buf), true) = (tile.at, b.layout.has_threads()) {
-            let owners = self.owners(buf, cta.threads())?;
-            let mut lost = None;
-            self.each(tile, |x| match owners.of(x).iter().find(|(tid, _)| g.member[*tid as usize]) {
-                Some((tid, at)) => out.push(Spot { x, tid: *tid, at: *at }),
-                None => lost = lost.or(Some(x)),
-            });
-            return match lost {
-                None => Ok(out),
-                Some(x) => Err(self.no_owner(tile.at, x, g, span)),
-            };
-        }
-        let tid = g.threads[0];
-        self.each(tile, |x| out.push(Spot { x, tid, at: b.layout.position(x) }));
-        Ok(out)
-    }
-
-    /// Every place of every element of a destination.
-    fn targets(&mut self, cta: &Cta, g: &Group<'_>, tile: &Tile, span: Span) -> Result<Vec<Target>, RunError> {
-        let b = self.buffer(tile.at);
-        let mut out: Vec<Target> = Vec::with_capacity(tile.count() as usize);
-        let mut k = 0u32;
-        if let Where::Local(buf) = tile.at {
-            if b.layout.has_threads() {
-                let owners = self.owners(buf, cta.threads())?;
-                let mut lost = None;
-                self.each(tile, |x| {
-                    let before = out.len();
-                    let active = owners.of(x).iter().filter(|(tid, _)| g.member[*tid as usize]);
-                    out.extend(active.map(|(tid, at)| (k, Spot { x, tid: *tid, at: *at })));
-                    if out.len() == before {
-                        lost = lost.or(Some(x));
-                    }
-                    k += 1;
-                });
-                return match lost {
-                    None => Ok(out),
-                    Some(x) => Err(self.no_owner(tile.at, x, g, span)),
-                };
-            }
-            self.each(tile, |x| {
-                b.layout.places(x, |_, at| out.extend(g.threads.iter().map(|tid| (k, Spot { x, tid: *tid, at }))));
-                k += 1;
-            });
-            return Ok(out);
-        }
-        let tid = g.threads[0];
-        self.each(tile, |x| {
-            if b.layout.has_replicas() {
-                b.layout.places(x, |_, at| out.push((k, Spot { x, tid, at })));
-            } else {
-                out.push((k, Spot { x, tid, at: b.layout.position(x) }));
-            }
-            k += 1;
-        });
-        Ok(out)
-    }
-
-    fn no_owner(&self, at: Where, x: i64, g: &Group<'_>, span: Span) -> RunError {
-        let who = match g.threads {
-            [t] => format!("thread {t} does not own"),
-            _ => "no active thread owns".to_owned(),
-        };
-        Diagnostic::error(Code::LOCAL_OWNER, span, format!("{who} {}", self.element(at, x)))
-            .help("the layout says which thread holds which element; let the owners run the op")
-    }
-
-    fn who(g: &Group<'_>, span: Span) -> Who {
+    pub(super) fn who(g: &Group<'_>, span: Span) -> Who {
         Who::threads(g.threads[0], g.threads[g.threads.len() - 1], span)
     }
 
     /// Reads a region: the bits of its elements in order.
-    fn gather(&mut self, cta: &mut Cta, g: &Group<'_>, tile: &Tile, span: Span) -> Result<Vec<u64>, RunError> {
+    pub(super) fn gather(
+        &mut self,
+        cta: &mut Cta,
+        g: &Group<'_>,
+        tile: &Tile,
+        span: Span,
+    ) -> Result<Vec<u64>, RunError> {
         let mut who = Self::who(g, span);
         let spots = self.sources(cta, g, tile, span)?;
         spots.into_iter().map(|s| self.read(cta, tile.at, s, &mut who)).collect()
     }
 
     /// Writes a region, all owners and replicas.
-    fn scatter(&mut self, cta: &mut Cta, g: &Group<'_>, tile: &Tile, data: &[u64], span: Span) -> Result<(), RunError> {
+    pub(super) fn scatter(
+        &mut self,
+        cta: &mut Cta,
+        g: &Group<'_>,
+        tile: &Tile,
+        data: &[u64],
+        span: Span,
+    ) -> Result<(), RunError> {
         let mut who = Self::who(g, span);
         for (k, spot) in self.targets(cta, g, tile, span)? {
             self.write(cta, tile.at, spot, data[k as usize], &mut who)?;
@@ -340,115 +269,8 @@ impl World<'_, '_> {
         Ok(operands[0].iter().zip(&operands[1]).map(|(a, b)| num::binary(op, class, *a, *b)).collect())
     }
 
-    /// A blocking copy whose source was read: local destinations are written now, those of peers land later.
-    fn deliver_blocking(
-        &mut self,
-        cta: &mut Cta,
-        g: &Group<'_>,
-        t: &RTile<'_>,
-        dsts: &[Tile],
-        data: Vec<u64>,
-        span: Span,
-    ) -> Result<(), RunError> {
-        for d in dsts {
-            if d.rank == cta.rank {
-                self.scatter(cta, g, d, &data, span)?;
-                continue;
-            }
-            let queue = self.queue_for(cta, t, d.rank);
-            let targets = self.announce(cta, g, d, queue, span)?;
-            let id = self.comm.packet_id();
-            let (data, dsts) = (Data::Taken(data.clone()), vec![(d.at, targets)]);
-            let cta = cta.actor as usize;
-            self.comm.post(queue, Packet { id, cta, data, dsts, notify: None, after: None });
-        }
-        Ok(())
-    }
-
-    fn queue_for(&mut self, cta: &Cta, t: &RTile<'_>, dst: usize) -> usize {
-        let kind = match &t.notify {
-            Some((_, q)) => QueueKind::Signal(*q),
-            None => self.comm.loose(),
-        };
-        self.comm.queue(cta.rank, dst, kind)
-    }
-
-    /// Checks the destination of a copy that lands later and marks it as being written from now on.
-    fn announce(
-        &mut self,
-        cta: &mut Cta,
-        g: &Group<'_>,
-        tile: &Tile,
-        queue: usize,
-        span: Span,
-    ) -> Result<Vec<Target>, RunError> {
-        let targets = self.targets(cta, g, tile, span)?;
-        if !matches!(tile.at, Where::Local(_)) {
-            let mut who = Self::who(g, span);
-            who.engine = Some(self.comm.next(queue));
-            for (_, spot) in &targets {
-                self.note_write(cta, tile.at, *spot, &mut who, false)?;
-            }
-        }
-        Ok(targets)
-    }
-
-    /// Posts an asynchronous copy: source and destinations belong to the engines until its token is waited for.
-    fn copy_async(
-        &mut self,
-        cta: &mut Cta,
-        g: &Group<'_>,
-        t: &RTile<'_>,
-        dsts: &[Tile],
-        src: &Tile,
-        span: Span,
-    ) -> Result<(), RunError> {
-        let spots = self.sources(cta, g, src, span)?;
-        let after = match &t.after {
-            Some(after) => Some(self.flag(cta, after, g, span)?),
-            None => None,
-        };
-        let mut parts = Vec::with_capacity(dsts.len());
-        for d in dsts {
-            let queue = self.queue_for(cta, t, d.rank);
-            if !matches!(src.at, Where::Local(_)) {
-                let mut who = Self::who(g, span);
-                who.engine = Some(self.comm.next(queue));
-                for s in &spots {
-                    self.note_read(cta, src.at, *s, &mut who)?;
-                }
-            }
-            let targets = self.announce(cta, g, d, queue, span)?;
-            let id = self.comm.packet_id();
-            let (reads, writes, time) = self.comm.next(queue);
-            let mut clock = Clock::from([(reads, time)]);
-            let mut local: Vec<(Where, Spot)> = Vec::new();
-            if d.rank == cta.rank {
-                clock.insert(writes, time);
-                if !matches!(d.at, Where::Local(_)) {
-                    local.extend(targets.iter().map(|(_, spot)| (d.at, *spot)));
-                }
-            }
-            parts.push(Part { packet: id, clock: Rc::new(clock), local: local.into() });
-            if let Where::Local(buf) = d.at {
-                let mut places: Vec<(u32, i64)> = targets.iter().map(|(_, s)| (s.tid, s.at)).collect();
-                places.sort_unstable();
-                cta.pending.push(PendingLocal { packet: id, buf, places, span });
-            }
-            let data = Data::Late(src.at, spots.clone());
-            let (dsts, actor) = (vec![(d.at, targets)], cta.actor as usize);
-            self.comm.post(queue, Packet { id, cta: actor, data, dsts, notify: None, after });
-        }
-        if let Some(slot) = t.token {
-            cta.tokens.push(Token { parts, threads: (g.threads[0], g.threads[g.threads.len() - 1]), span });
-            let token = cta.tokens.len() as u64; // 0 is no token
-            g.threads.iter().for_each(|tid| cta.set(*tid, slot, token));
-        }
-        Ok(())
-    }
-
     /// The flag of `after`: its place and the value that is waited for.
-    fn flag(
+    pub(super) fn flag(
         &mut self,
         cta: &mut Cta,
         after: &(RPlace, RExpr),
@@ -460,119 +282,5 @@ impl World<'_, '_> {
         let value = after.1.eval(&cta.ids(tid), cta.slots(tid));
         let bits = self.buffer(at).dtype.bits();
         Ok((at, spot, if bits == 64 { value } else { value & ((1 << bits) - 1) }))
-    }
-
-    /// One notify of a signal at `dst`, behind what the copy posted.
-    fn post_notify(&mut self, cta: &mut Cta, dst: usize, queue: u32) {
-        let id = self.comm.packet_id();
-        let slot = self.comm.queue(cta.rank, dst, QueueKind::Signal(queue));
-        let (_, writes, time) = self.comm.next(slot);
-        let mut clock = cta.clocks[0].clone();
-        cta.clocks.iter().for_each(|c| super::race::join(&mut clock, c));
-        let told = Rc::make_mut(&mut clock);
-        told.insert(cta.actor, cta.time);
-        told.insert(writes, time);
-        let packet = Packet {
-            id,
-            cta: cta.actor as usize,
-            data: Data::Taken(Vec::new()),
-            dsts: Vec::new(),
-            notify: Some((dst, queue as usize, clock)),
-            after: None,
-        };
-        self.comm.post(slot, packet);
-    }
-
-    /// The element that a place names in one thread. Registers of other threads are an error.
-    pub(super) fn place(&mut self, cta: &Cta, p: &RPlace, tid: u32, span: Span) -> Result<(Where, Spot), RunError> {
-        let (ids, slots) = (cta.ids(tid), cta.slots(tid));
-        let rank = p.rank.as_ref().map(|e| e.eval_int(&ids, slots));
-        let at = self.locate(cta, p.buf, rank, span)?;
-        let b = self.buffer(at);
-        let list = match &p.index {
-            super::resolve::RIndex::Flat(e) => {
-                let at_flat = e.eval_int(&ids, slots);
-                return Ok((at, Spot { x: at_flat, tid, at: at_flat }));
-            }
-            super::resolve::RIndex::Logical(list) => list,
-        };
-        let mut x = 0i64;
-        for (d, (e, extent)) in list.iter().zip(&b.shape).enumerate() {
-            let i = e.eval_int(&ids, slots);
-            if i < 0 || i >= *extent {
-                let message = format!("index {i} is outside dimension {d} of `{}`, which has extent {extent}", b.name);
-                return Err(Diagnostic::error(Code::OUT_OF_BOUNDS, span, message));
-            }
-            x = x * extent + i;
-        }
-        if b.space == Space::Local && b.layout.has_threads() {
-            let owners = self.owners(p.buf, cta.threads())?;
-            let Some((_, position)) = owners.of(x).iter().find(|(t, _)| *t == tid) else {
-                let message = format!("thread {tid} does not own {}", self.element(at, x));
-                return Err(Diagnostic::error(Code::LOCAL_OWNER, span, message));
-            };
-            return Ok((at, Spot { x, tid, at: *position }));
-        }
-        Ok((at, Spot { x, tid, at: b.layout.position(x) }))
-    }
-
-    /// Every place in this thread (or memory) of the element at `spot`.
-    pub(super) fn places_of(&mut self, cta: &Cta, at: Where, spot: Spot) -> Result<Vec<Spot>, RunError> {
-        let b = self.buffer(at);
-        if !b.layout.has_replicas() {
-            return Ok(vec![spot]);
-        }
-        let mut out = Vec::new();
-        if b.space == Space::Local && b.layout.has_threads() {
-            let owners = self.owners(at.buf(), cta.threads())?;
-            let mine = owners.of(spot.x).iter().filter(|(t, _)| *t == spot.tid);
-            out.extend(mine.map(|(_, position)| Spot { at: *position, ..spot }));
-        } else {
-            b.layout.places(spot.x, |_, position| out.push(Spot { at: position, ..spot }));
-        }
-        Ok(out)
-    }
-
-    /// Lands the first packet of a queue, if it may. Gives whether it did.
-    pub(super) fn land(&mut self, queue: usize) -> bool {
-        let Some(front) = self.comm.front(queue) else { return false };
-        let Some(mut cta) = self.ctas[front.cta].take() else { return false };
-        let ready = front.after.is_none_or(|(at, spot, want)| self.peek(&cta, at, spot) == Some(want));
-        if let Some(packet) = ready.then(|| self.comm.take(queue)).flatten() {
-            // Places were checked when the packet was posted.
-            let data = match packet.data {
-                Data::Taken(data) => data,
-                Data::Late(at, spots) => spots.iter().map(|s| self.peek(&cta, at, *s).unwrap_or(0)).collect(),
-            };
-            for (at, targets) in packet.dsts {
-                for (k, spot) in targets {
-                    let _ = self.store(&mut cta, at, spot, data[k as usize]);
-                }
-            }
-            if let Some((dst, id, clock)) = &packet.notify {
-                let src = self.comm.rank_of(queue);
-                self.comm.notify(*dst, src, *id, clock);
-            }
-        }
-        let actor = cta.actor as usize;
-        self.ctas[actor] = Some(cta);
-        ready
-    }
-}
-
-/// Adds knowledge to threads, sharing the result between those that knew the same.
-pub(super) fn learn(cta: &mut Cta, threads: &[u32], clock: &Rc<Clock>) {
-    let mut last: Option<(Rc<Clock>, Rc<Clock>)> = None;
-    for t in threads {
-        let mine = &mut cta.clocks[*t as usize];
-        if let Some((before, after)) = &last {
-            if Rc::ptr_eq(before, mine) {
-                *mine = after.clone();
-                continue;
-            }
-        }
-        let before = mine.clone();
-        super::race::join(mine, clock);
-        last = Some((before, mine.clone()));
     }
 }
