@@ -11,9 +11,10 @@
 //! over such bounds. A scalar parameter may differ between ranks and a loaded value does, so a count that depends on them
 //! must be written: `expected = …`.
 //!
-//! `collect.rs` finds the sites, `solve.rs` does the sums.
+//! `collect.rs` finds the sites, `solve.rs` does the sums, `linear.rs` takes expressions apart.
 
 mod collect;
+mod linear;
 mod solve;
 #[cfg(test)]
 mod tests;
@@ -159,7 +160,7 @@ fn derive(kernel: &Kernel, collected: &Collected, wait: &WaitSite) -> Result<Exp
     let mut any = false;
     for (site, positions) in collected.classes.iter().filter(|(s, _)| s.signal == wait.signal) {
         let shared = site.loops.iter().zip(&wait.loops).take_while(|(a, b)| a.id == b.id).count();
-        let before = positions.iter().filter(|p| p.at < wait.at).count() as i64;
+        let before = positions.partition_point(|p| p.at < wait.at) as i64; // they are in program order
         if shared == 0 && before == 0 {
             continue;
         }

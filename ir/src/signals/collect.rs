@@ -12,7 +12,7 @@ use crate::env::{Entity, Env};
 use crate::expr::{BinOp, CommField, Expr, ExprKind, Special, UnOp};
 use crate::module::Kernel;
 use crate::name::Name;
-use crate::space::Scope;
+use crate::space::{Scope, Space};
 use crate::span::Span;
 use crate::stmt::{Block, Stmt, StmtKind, TileOp};
 use crate::threads::ActiveSet;
@@ -242,7 +242,9 @@ impl Walk<'_> {
     /// The site with everything checked to be known on other ranks, or why it is not.
     fn describe(&self, op: &TileOp, signal: &Name, active: &ActiveSet) -> Result<Site, String> {
         let mut dsts: Vec<Expr> = Vec::new();
-        for dst in &op.dsts {
+        // Owners of windows are notified; other destinations of the list are not.
+        let is_window = |name: &Name| self.env.buffer(name).is_some_and(|b| b.space == Space::Window);
+        for dst in op.dsts.iter().filter(|d| is_window(&d.buf)) {
             let rank = match &dst.rank {
                 Some(r) => self.resolve(r).ok_or("the destination rank is too long an expression")?,
                 None => self.resolve(&Expr::special(Special::Me)).unwrap_or_else(|| Expr::int(0)),
@@ -377,7 +379,7 @@ fn is_renamed(var: &Expr, name: &Name) -> bool {
 }
 
 fn who(scope: Scope, active: &ActiveSet, dsts: &[Expr]) -> Result<Who, String> {
-    let mentions = |s: Special| dsts.iter().any(|d| super::solve::mentions(d, &Expr::special(s)));
+    let mentions = |s: Special| dsts.iter().any(|d| super::linear::mentions(d, &Expr::special(s)));
     let on_threads = dsts.iter().any(|d| d.is_thread_dependent(&|_| false));
     match scope {
         Scope::Thread if on_threads => {

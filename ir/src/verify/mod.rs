@@ -153,7 +153,11 @@ impl<'a> Checker<'a> {
     }
 
     fn report(&mut self, d: Diagnostic) {
-        if self.out.len() <= MAX_DIAGNOSTICS {
+        // An operand that stands twice in one op would be complained about twice.
+        let known = self.out.last().is_some_and(|l| {
+            l.code == d.code && (l.span.lo, l.span.hi) == (d.span.lo, d.span.hi) && l.message == d.message
+        });
+        if !known && self.out.len() <= MAX_DIAGNOSTICS {
             self.out.push(d);
         }
     }

@@ -164,3 +164,43 @@ fn long_kernels_take_linear_time() {
     text.push('}');
     accepts(&text);
 }
+
+#[test]
+fn long_expressions_do_not_overflow_the_stack() {
+    let chain = vec!["n"; 990].join(" + ");
+    accepts(&format!(
+        "kernel k(a: global<u32>[8], n: u32) launch(grid = [1], block = [8]) {{
+           let x = {chain};
+           if {chain} > 3 {{ fill a <- x by cta; }}
+           fill a[0..1 + index({chain})] <- 0 by cta;
+         }}"
+    ));
+}
+
+#[test]
+fn many_tokens_and_conditions_take_linear_time() {
+    let mut text =
+        String::from("kernel k(a: global<f32>[64], b: global<f32>[64], n: u32) launch(grid = [1], block = [64]) {\n");
+    for i in 0..5_000 {
+        text.push_str(&format!(
+            "t{i} = copy_async a <- b by cta;\nif n > {i} {{ wait t{i}; }} else {{ wait t{i}; }}\n"
+        ));
+    }
+    text.push('}');
+    accepts(&text);
+}
+
+#[test]
+fn overflowing_extents_are_errors() {
+    let big = i64::MAX;
+    let text = format!(
+        "kernel k(a: global<f32>[{big}, n, {big}]) where(n: u64) launch(grid = [1], block = [8]) {{
+           copy a <- a by cta;
+         }}"
+    );
+    assert_eq!(codes(&text, Level::Tile), [Code::BAD_SHAPE]);
+    let text = format!(
+        "kernel k(a: global<f32>[8, 8] layout S[(8,8):({big},1)] + {big}@m) launch(grid = [1], block = [8]) {{ }}"
+    );
+    assert!(!codes(&text, Level::Tile).is_empty());
+}

@@ -24,13 +24,18 @@ struct State {
     active: Vec<ActiveSet>,
     /// Loops open where it was made.
     loops: usize,
+    /// Conditions open where it was made.
+    ifs: usize,
     waited: Option<Span>,
 }
 
 /// Tokens in scope, and which of them were waited for on the path so far.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
+    /// Those that some path has not waited for.
     states: IndexMap<Name, State>,
+    /// Those that every path has waited for, and where; kept apart so that an `if` costs nothing for them.
+    done: IndexMap<Name, Span>,
     /// Tokens made in each open block.
     blocks: Vec<Vec<Name>>,
     loops: usize,
@@ -47,7 +52,8 @@ impl Tokens {
     pub(super) fn close(&mut self) -> Vec<Diagnostic> {
         let mut out = Vec::new();
         for name in self.blocks.pop().unwrap_or_default() {
-            let Some(state) = self.states.shift_remove(&name) else { continue };
+            self.done.swap_remove(&name);
+            let Some(state) = self.states.swap_remove(&name) else { continue };
             if state.waited.is_none() {
                 let message = format!("nothing waits for `{name}`");
                 let d = Diagnostic::error(Code::TOKEN_USE, state.made, message);
@@ -63,6 +69,15 @@ impl Tokens {
 
     pub(super) fn leave_loop(&mut self) {
         self.loops = self.loops.saturating_sub(1);
+    }
+
+    /// Tokens that were made under as many conditions as are open now, and waited for since.
+    fn settle(&mut self) {
+        let depth = self.ifs.len();
+        let settled = |s: &State| s.ifs == depth && s.waited.is_some();
+        let done = self.states.iter().filter(|(_, s)| settled(s)).filter_map(|(n, s)| Some((n.clone(), s.waited?)));
+        self.done.extend(done);
+        self.states.retain(|_, s| !settled(s));
     }
 
     fn waited(&self) -> IndexMap<Name, Span> {
@@ -110,6 +125,7 @@ impl Tokens {
                 out.push(one_path(name, *span));
             }
         }
+        self.settle();
         out
     }
 }
@@ -122,7 +138,9 @@ fn one_path(name: &Name, span: Span) -> Diagnostic {
 impl Checker<'_> {
     pub(super) fn make_token(&mut self, name: &Name, scope: Scope, span: Span) {
         let active = self.active_here().to_vec();
-        let state = State { made: span, scope, active, loops: self.tokens.loops, waited: None };
+        let state =
+            State { made: span, scope, active, loops: self.tokens.loops, ifs: self.tokens.ifs.len(), waited: None };
+        self.tokens.done.swap_remove(name);
         self.tokens.states.insert(name.clone(), state);
         if let Some(block) = self.tokens.blocks.last_mut() {
             block.push(name.clone());
@@ -159,6 +177,10 @@ impl Checker<'_> {
             None => return self.not_made(name, span),
         }
         let loops = self.tokens.loops;
+        if let Some(first) = self.tokens.done.get(name).copied() {
+            let d = Diagnostic::error(Code::TOKEN_USE, span, format!("`{name}` is waited for twice"));
+            return self.report(d.also(first, "the first time").help("a copy completes once"));
+        }
         let Some(state) = self.tokens.states.get_mut(name) else { return };
         let (made, scope) = (state.made, state.scope);
         if let Some(first) = state.waited {
@@ -166,6 +188,8 @@ impl Checker<'_> {
             return self.report(d.also(first, "the first time").help("a copy completes once"));
         }
         state.waited = Some(span);
+        let state = state.clone();
+        self.tokens.settle();
         if loops != state.loops {
             let d = Diagnostic::error(
                 Code::TOKEN_USE,
@@ -174,8 +198,7 @@ impl Checker<'_> {
             );
             return self.report(d.also(made, "made here").help("wait before or after the loop"));
         }
-        let active = state.active.clone();
-        let pairs = active.iter().zip(self.active_here());
+        let pairs = state.active.iter().zip(self.active_here());
         if scope != Scope::Thread && !pairs.into_iter().any(|(a, b)| a == b) {
             let message = format!("`{name}` is waited for by other threads than those that copied");
             let d = Diagnostic::error(Code::COLLECTIVE_UNDER_GUARD, span, message);
