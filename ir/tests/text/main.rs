@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use arbitrary::Gen;
 use proptest::prelude::*;
-use tilewright_ir::OpSet;
 use tilewright_ir::text::{format, parse, parse_expr, parse_layout, print, print_expr, print_layout};
 use tilewright_ir::verify::{Level, verify_for};
+use tilewright_ir::{OpSet, interp};
 
 /// The files of `examples/`, by name.
 pub(crate) fn examples() -> Vec<(String, String)> {
@@ -44,6 +44,25 @@ fn examples_verify() {
         for warp in [32, 64] {
             let found = verify_for(&parse(&source).module, Level::Tile, &OpSet::default(), warp);
             assert_eq!(found, [], "{name} on warps of {warp}");
+        }
+    }
+}
+
+/// The interpreter says yes to every run block, on warps of both widths and under several schedules.
+#[test]
+fn examples_run() {
+    for (name, source) in examples() {
+        let module = parse(&source).module;
+        for run in module.runs() {
+            let kernel = module.kernel(run.kernel.as_str()).unwrap();
+            let mut input = interp::prepare(run, kernel, &|_| Err("no file".to_owned())).unwrap();
+            for (warp, seed) in [(32, 1), (64, 2), (64, 3)] {
+                input.seed = seed;
+                let output = interp::run(kernel, warp, &input).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+                let bytes =
+                    interp::check_expects(run, kernel, &input, &output).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+                assert!(bytes > 0, "{name} checks nothing");
+            }
         }
     }
 }
