@@ -206,7 +206,7 @@ pub(super) fn shared_byte_of(dst: &Operand) -> Reject {
     let (buf, dtype) = (&dst.buf, dst.dtype());
     let bits = dtype.bits();
     let why = format!(
-        "bytes of `{buf}` would be written by two threads: {dtype} has {bits} bits, and no {} neighbours fill a whole byte on all sides",
+        "bytes of `{buf}` would be written by two threads: {dtype} has {bits} bits, and no {} neighbours fill a whole byte on both sides",
         8 / bits
     );
     Reject::Threads { why }

@@ -4,14 +4,14 @@
 //! Between memories one thread of each group does everything; for a local operand every thread runs the loop and acts
 //! where the element is its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tilewright_ir::threads::ActiveSet;
 use tilewright_ir::{Axis, BinOp, Completion, Dim, Expr, Iter, Layout, Scope, Space, Special};
 use tilewright_target::Target;
 
 use super::build::Crew;
-use super::copy::{Move, check_attrs, flat_of};
+use super::copy::{Move, check_attrs, flat_of, shared_byte_of};
 use super::digits::is_memory;
 use super::emit::{Script, all_of};
 use super::owners::{coordinate, groups};
@@ -22,8 +22,8 @@ use super::work::Dealing;
 use crate::select::rewriter::Rewriter;
 use crate::select::variant::{Candidate, CopyView, Operand, ParamValue, Reject};
 
-/// Most pairs of elements and threads whose ownership is checked at compile time.
-const CHECK_LIMIT: i64 = 1 << 21;
+/// Most elements whose ownership is checked one by one at compile time.
+const CHECK_LIMIT: i64 = 1 << 16;
 
 /// The layout that addresses an operand, and the flat index into it of the copy's first element and per digit.
 struct Reach {
@@ -124,6 +124,10 @@ pub fn plan_elements(view: &CopyView, target: &Target) -> Result<Candidate, Reje
     }
     add_replicas(&mut walk, 0, &reaches[0], &Axis::M);
     let own = ops.iter().position(|op| op.space() == Space::Local);
+    let writers = if own.is_none() { groups(crew.active, crew.scope).len() } else { crew.active.count() as usize };
+    if bits < 8 && view.dst.space() != Space::Local && writers > 1 {
+        return Err(shared_byte_of(&view.dst));
+    }
     let mut axes = Vec::new();
     match own {
         None => walk.guards.extend(first_of_each(&crew)),
@@ -169,27 +173,19 @@ fn first_of_each(crew: &Crew<'_>) -> Option<Expr> {
 fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, crew: &Crew<'_>) -> Result<(), Reject> {
     let unknown = |op: &Operand| layout_error(op, "has owners that are not known at compile time".to_owned());
     let spread = |r: &Reach| !r.layout.tile.thread_axes().is_empty();
-    let sub_byte = ops[0].dtype().bits() < 8 && ops[0].space() != Space::Local;
     let count = view.extents.iter().fold(Dim::ONE, |p, e| p.mul(e)).as_const();
     let both = ops.iter().all(|op| op.space() == Space::Local);
     let needs_check = spread(&reaches[k]) || both && spread(&reaches[1]);
-    if sub_byte && crew.active.count() > 1 {
-        let why = format!(
-            "bytes of `{}` could be written by two threads: {} has {} bits",
-            ops[0].buf,
-            ops[0].dtype(),
-            ops[0].dtype().bits()
-        );
-        return Err(Reject::Threads { why });
-    }
     if !needs_check {
         return Ok(());
     }
-    let count = count.filter(|n| n.saturating_mul(i64::from(crew.active.count())) <= CHECK_LIMIT);
+    let count = count.filter(|n| *n <= CHECK_LIMIT);
     let Some(count) = count else { return Err(unknown(ops[k])) };
     for group in groups(crew.active, crew.scope) {
+        let at = |r: &Reach| by_coordinates(r, &group, crew.active);
+        let (have, from) = (at(&reaches[k]), at(&reaches[1]));
         for element in 0..count {
-            let held = holders(&reaches[k], view, element, &group, crew.active).ok_or_else(|| unknown(ops[k]))?;
+            let held = holders(&reaches[k], view, element, &have).ok_or_else(|| unknown(ops[k]))?;
             if held.is_empty() {
                 let why = format!(
                     "element {element} of `{}` is in a thread that does not run the copy by {}",
@@ -198,8 +194,8 @@ fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, c
                 return Err(Reject::Threads { why });
             }
             if both {
-                let from = holders(&reaches[1], view, element, &group, crew.active).ok_or_else(|| unknown(ops[1]))?;
-                if let Some(t) = held.difference(&from).next() {
+                let other = holders(&reaches[1], view, element, &from).ok_or_else(|| unknown(ops[1]))?;
+                if let Some(t) = held.difference(&other).next() {
                     let why = format!(
                         "has element {element} in another thread than `{}`: thread {t} does not hold it (stage through shared memory)",
                         ops[0].buf
@@ -212,8 +208,23 @@ fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, c
     Ok(())
 }
 
-/// The threads of the group that hold an element; `None` if the layout is not constant.
-fn holders(reach: &Reach, view: &CopyView, element: i64, group: &[u32], active: &ActiveSet) -> Option<BTreeSet<u32>> {
+/// Threads by their coordinates on the thread axes of a layout.
+type ByCoordinates = BTreeMap<Vec<i64>, BTreeSet<u32>>;
+
+fn by_coordinates(reach: &Reach, group: &[u32], active: &ActiveSet) -> ByCoordinates {
+    let axes = reach.layout.tile.thread_axes();
+    let mut out = ByCoordinates::new();
+    for &t in group {
+        let value = |a: &Axis| active.eval_at(&coordinate(a, active.warp())?, t);
+        if let Some(point) = axes.iter().map(value).collect::<Option<Vec<i64>>>() {
+            out.entry(point).or_default().insert(t);
+        }
+    }
+    out
+}
+
+/// The threads that hold an element; `None` if the layout is not constant.
+fn holders(reach: &Reach, view: &CopyView, element: i64, threads: &ByCoordinates) -> Option<BTreeSet<u32>> {
     let mut flat = reach.base.as_const()?;
     let mut rest = element;
     for (extent, weight) in view.extents.iter().zip(&reach.weights).rev() {
@@ -222,24 +233,23 @@ fn holders(reach: &Reach, view: &CopyView, element: i64, group: &[u32], active: 
         rest /= e;
     }
     let tile = &reach.layout.tile;
+    let axes = tile.thread_axes();
     let point = tile.apply_flat(flat).ok()?;
-    let mut out = BTreeSet::new();
-    for &t in group {
-        let on = |axis: &Axis| {
-            let have = active.eval_at(&coordinate(axis, active.warp())?, t)?;
-            let mut places = BTreeSet::from([point.get(axis).copied().unwrap_or(0)]);
-            for it in tile.replica.iter().filter(|it| it.axis == *axis) {
-                let (extent, stride) = (it.extent.as_const()?, it.stride.as_const()?);
-                places = places.iter().flat_map(|p| (0..extent).map(move |r| p + r * stride)).collect();
-            }
-            Some(places.contains(&have))
-        };
-        let all = tile.thread_axes().iter().map(on).collect::<Option<Vec<bool>>>()?;
-        if all.iter().all(|b| *b) {
-            out.insert(t);
+    let mut places = vec![axes.iter().map(|a| point.get(a).copied().unwrap_or(0)).collect::<Vec<i64>>()];
+    for it in &tile.replica {
+        let Some(k) = axes.iter().position(|a| *a == it.axis) else { continue };
+        let (extent, stride) = (it.extent.as_const()?, it.stride.as_const()?);
+        let mut more = Vec::new();
+        for r in 1..extent {
+            more.extend(places.iter().map(|p| {
+                let mut p = p.clone();
+                p[k] += r * stride;
+                p
+            }));
         }
+        places.extend(more);
     }
-    Some(out)
+    Some(places.iter().filter_map(|p| threads.get(p)).flatten().copied().collect())
 }
 
 fn candidate(view: &CopyView, walk: Walk, axes: Vec<Axis>, own: Option<usize>, target: &Target) -> Candidate {
