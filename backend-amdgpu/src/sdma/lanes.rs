@@ -40,13 +40,26 @@ impl<'ctx> Sdma<'_, 'ctx> {
         self.g.int_intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[high.into(), below.into()], name)
     }
 
+    /// The active lanes for which `condition` holds, as a mask of the wave's width; uniform.
+    pub(crate) fn ballot(&self, condition: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        let mask_ty = self.g.int(self.wave, 0).get_type();
+        self.g.int_intrinsic("llvm.amdgcn.ballot", &[mask_ty.into()], &[condition.into()], name)
+    }
+
+    /// The value of the lowest lane in a mask that is not empty (32-bit); uniform.
+    pub(crate) fn lane_value(&self, value: Int<'ctx>, mask: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        let g = &self.g;
+        let ty = mask.get_type();
+        let lowest = g.int_intrinsic("llvm.cttz", &[ty.into()], &[mask.into(), g.int(1, 1).into()], "lowest")?;
+        let lane = g.trunc32(lowest, "lowest.lane")?;
+        g.int_intrinsic("llvm.amdgcn.readlane", &[value.get_type().into()], &[value.into(), lane.into()], name)
+    }
+
     /// All lanes that are active here.
     pub(crate) fn active_group(&self) -> Result<Group<'ctx>> {
         let g = &self.g;
-        let mask_ty = g.int(self.wave, 0).get_type();
-        let yes = g.int(1, 1);
-        let mask = g.int_intrinsic("llvm.amdgcn.ballot", &[mask_ty.into()], &[yes.into()], "active")?;
-        let count = g.int_intrinsic("llvm.ctpop", &[mask_ty.into()], &[mask.into()], "active.count")?;
+        let mask = self.ballot(g.int(1, 1), "active")?;
+        let count = g.int_intrinsic("llvm.ctpop", &[mask.get_type().into()], &[mask.into()], "active.count")?;
         let count = g.trunc32(count, "lanes")?;
         let low = g.trunc32(mask, "active.lo")?;
         let high = match self.wave {

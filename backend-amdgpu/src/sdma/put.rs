@@ -102,17 +102,26 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// Runs `body` once for each distinct peer among the active lanes, with exactly the lanes of that peer active.
+    ///
+    /// All lanes stay in the loop until none is left: were each to leave it after its turn, LLVM could move the body behind
+    /// the loop, where the lanes of all peers meet again.
     pub(crate) fn for_each_peer(&self, peer: Int<'ctx>, body: impl FnOnce() -> Result<()>) -> Result<()> {
         let g = &self.g;
-        let [head, group, done] = g.blocks(["peers", "peers.group", "peers.end"])?;
+        let before = g.here()?;
+        let all = self.ballot(g.int(1, 1), "pending.all")?;
+        let [head, done] = g.blocks(["peers", "peers.end"])?;
         g.br(head)?;
         g.at(head);
-        let first = self.first_lane(peer, "peer.first")?;
+        let phi = g.phi(all.get_type(), &[(&all, before)], "pending")?;
+        let pending = phi.as_basic_value().into_int_value();
+        let first = self.lane_value(peer, pending, "peer.first")?;
         let mine = g.cmp(IntPredicate::EQ, peer, first, "peer.mine")?;
-        g.cond_br(mine, group, head)?;
-        g.at(group);
-        body()?;
-        g.br(done)?;
+        let served = self.ballot(mine, "served")?;
+        let rest = g.and(pending, g.builder.build_not(served, "")?, "pending.rest")?;
+        g.if_then(mine, "peers.group", body)?;
+        phi.add_incoming(&[(&rest, g.here()?)]);
+        let more = g.cmp(IntPredicate::NE, rest, rest.get_type().const_zero(), "peers.more")?;
+        g.cond_br(more, head, done)?;
         g.at(done);
         Ok(())
     }
@@ -153,25 +162,26 @@ impl<'ctx> Sdma<'_, 'ctx> {
         }
     }
 
-    /// Repeats until every lane has posted its last chunk; each round posts for the lanes that have the first active
-    /// lane's queue and are, like it, on their last chunk or not.
+    /// Repeats until every lane has posted its last chunk; each round posts for the lanes that have the first pending
+    /// lane's queue and are, like it, on their last chunk or not. As in [`Sdma::for_each_peer`], no lane leaves early.
     fn post_chunks(&self, post: &Post<'ctx>, whole: Piece<'ctx>, options: &PostOptions) -> Result<()> {
         let g = &self.g;
         let i64_ty = g.context.i64_type();
         let before = g.here()?;
-        let [head, body, more, latch, done] =
-            g.blocks(["chunks", "chunks.group", "chunks.more", "chunks.next", "chunks.end"])?;
+        let all = self.ballot(g.int(1, 1), "pending.all")?;
+        let [head, done] = g.blocks(["chunks", "chunks.end"])?;
         g.br(head)?;
         g.at(head);
-        let phis = [(whole.dst, "dst.at"), (whole.src, "src.at"), (whole.bytes, "left")]
-            .map(|(start, name)| g.phi(i64_ty, &[(&start, before)], name));
-        let [dst, src, left] = phis;
+        let pending = g.phi(all.get_type(), &[(&all, before)], "pending")?;
+        let phis = [(whole.dst, "dst.at"), (whole.src, "src.at"), (whole.bytes, "left")];
+        let [dst, src, left] = phis.map(|(start, name)| g.phi(i64_ty, &[(&start, before)], name));
         let phis = [dst?, src?, left?];
         let [dst, src, left] = phis.map(|phi| phi.as_basic_value().into_int_value());
         let limit = g.i64(self.facts.max_copy_bytes.into());
         let last = g.cmp(IntPredicate::ULE, left, limit, "last")?;
         let last = g.builder.build_int_z_extend(last, g.context.i32_type(), "last.flag")?;
-        let joins = self.joins_first(post.peer, last, options)?;
+        let joins = self.joins_first(post.peer, last, left, pending.as_basic_value().into_int_value(), options)?;
+        let [body, latch] = g.blocks(["chunks.group", "chunks.next"])?;
         match joins {
             Some(joins) => g.cond_br(joins, body, latch)?,
             None => g.br(body)?,
@@ -180,25 +190,42 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let last = g.cmp(IntPredicate::NE, self.first_lane(last, "last.u")?, g.i32(0), "is_last")?;
         let bytes = g.select(last, left, limit, "chunk")?.into_int_value();
         self.post_piece(post, Piece { dst, src, bytes }, Some(last), options)?;
-        g.cond_br(last, done, more)?;
-        g.at(more);
-        let moved = [g.add(dst, limit, "dst.next")?, g.add(src, limit, "src.next")?, g.sub(left, limit, "left.next")?];
+        let moved = [
+            g.add(dst, bytes, "dst.next")?,
+            g.add(src, bytes, "src.next")?,
+            g.sub(left, bytes, "left.next")?, // 0 after the last
+        ];
+        let posted = g.here()?;
         g.br(latch)?;
         g.at(latch);
-        for ((phi, kept), moved) in phis.into_iter().zip([dst, src, left]).zip(moved) {
-            let value = match joins {
-                Some(_) => g.phi(i64_ty, &[(&kept, head), (&moved, more)], "kept")?.as_basic_value().into_int_value(),
-                None => moved,
-            };
+        let mut next = moved;
+        if joins.is_some() {
+            for (value, kept) in next.iter_mut().zip([dst, src, left]) {
+                *value = g.phi(i64_ty, &[(&kept, head), (&*value, posted)], "kept")?.as_basic_value().into_int_value();
+            }
+        }
+        let open = g.cmp(IntPredicate::NE, next[2], g.i64(0), "open")?;
+        let rest = self.ballot(open, "pending.rest")?;
+        for (phi, value) in phis.into_iter().zip(next) {
             phi.add_incoming(&[(&value, latch)]);
         }
-        g.br(head)?;
+        pending.add_incoming(&[(&rest, latch)]);
+        let more = g.cmp(IntPredicate::NE, rest, rest.get_type().const_zero(), "chunks.more")?;
+        g.cond_br(more, head, done)?;
         g.at(done);
         Ok(())
     }
 
-    /// Does this lane post together with the first active one, given its last flag (32-bit)? `None`: all active lanes do.
-    fn joins_first(&self, peer: Int<'ctx>, last: Int<'ctx>, options: &PostOptions) -> Result<Option<Int<'ctx>>> {
+    /// Does this lane post together with the first pending one, given its last flag (32-bit) and what it has left? `None`:
+    /// there is one lane.
+    fn joins_first(
+        &self,
+        peer: Int<'ctx>,
+        last: Int<'ctx>,
+        left: Int<'ctx>,
+        pending: Int<'ctx>,
+        options: &PostOptions,
+    ) -> Result<Option<Int<'ctx>>> {
         let g = &self.g;
         let key = match (options.coop, options.mode) {
             (Coop::Warp | Coop::Block, _) => return Ok(None),
@@ -206,8 +233,10 @@ impl<'ctx> Sdma<'_, 'ctx> {
             // Peer and last flag in one word: ranks of a node fit 31 bits.
             (Coop::Thread, ThreadMode::Independent) => g.or(g.shl(peer, 1, "")?, last, "key")?,
         };
-        let first = self.first_lane(key, "key.first")?;
-        Ok(Some(g.cmp(IntPredicate::EQ, key, first, "joins")?))
+        let first = self.lane_value(key, pending, "key.first")?;
+        let same = g.cmp(IntPredicate::EQ, key, first, "same")?;
+        let open = g.cmp(IntPredicate::NE, left, g.i64(0), "open")?;
+        Ok(Some(g.and(same, open, "joins")?))
     }
 
     /// Posts one packet a lane for the active lanes, which share a queue and the last flag.

@@ -249,6 +249,54 @@ fn independent_lanes_are_grouped_by_peer_at_run_time() {
     assert!(!emitted.optimized_ir.contains("peer.mine"));
 }
 
+/// Whether the block of the optimised IR that holds `word` can reach itself.
+fn is_in_a_loop(ir: &str, word: &str) -> bool {
+    let body = ir.split("define amdgpu_kernel").nth(1).and_then(|rest| rest.split("\n}").next()).expect("the kernel");
+    let mut blocks: Vec<(&str, Vec<&str>, bool)> = Vec::new();
+    for line in body.lines() {
+        if let Some((label, _)) = line.split_once(':').filter(|(label, _)| !label.contains(' ')) {
+            blocks.push((label, Vec::new(), false));
+        } else if let Some((_, next, found)) = blocks.last_mut() {
+            *found |= line.contains(word);
+            let targets = line.split("label %").skip(1).filter_map(|rest| rest.split([',', ' ']).next());
+            next.extend(targets);
+        }
+    }
+    let successors = |label: &str| blocks.iter().find(|b| b.0 == label).map_or(&[][..], |b| &b.1);
+    let start = blocks.iter().find(|b| b.2).expect("the word is somewhere").0;
+    let (mut seen, mut open) = (Vec::new(), vec![start]);
+    while let Some(label) = open.pop() {
+        for next in successors(label) {
+            if *next == start {
+                return true;
+            }
+            if !seen.contains(next) {
+                seen.push(next);
+                open.push(next);
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn groups_are_posted_inside_their_loop() {
+    // Were the post behind the loop, the lanes of all peers would meet there and share one queue.
+    let independent = PostOptions { mode: ThreadMode::Independent, ..CONSTANT };
+    let unknown = PostOptions { max_bytes: None, ..CONSTANT };
+    let bodies = [
+        (Body::Put(independent, Some(4096)), true),
+        (Body::Put(PostOptions { max_bytes: None, ..independent }, None), true),
+        (Body::Put(unknown, None), true),
+        (Body::Signal(independent), true),
+        (Body::Put(CONSTANT, Some(4096)), false),
+    ];
+    for (body, looped) in bodies {
+        let (emitted, _) = compile(&GFX950, &body);
+        assert_eq!(is_in_a_loop(&emitted.optimized_ir, "atomicrmw"), looped, "{}", emitted.optimized_ir);
+    }
+}
+
 /// The assembly of `store 1; wait; store 2` to one address of a `noalias` argument, with the fences of the wait or without.
 fn two_stores(fenced: bool) -> Vec<String> {
     let machine = Machine::new(&MachineSpec::of(&GFX950)).expect("in the table");
