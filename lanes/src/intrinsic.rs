@@ -6,9 +6,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use tilewright_ir::interp::resolve::{RArg, RPrim};
 use tilewright_ir::interp::{get_bits, put_bits};
-use tilewright_ir::{AttrValue, Code, Diagnostic, Span};
+use tilewright_ir::{AttrValue, Code, DType, Diagnostic, Span};
 
-use crate::sched::{Cta, Machine};
+use crate::sched::{At, Cta, Machine};
 use crate::warp::Warp;
 
 /// The lane semantics of one op.
@@ -88,7 +88,7 @@ impl LaneCtx<'_, '_, '_> {
     /// `TW0026` if there is no such operand.
     pub fn value(&self, arg: usize, lane: u32) -> Result<u64, Diagnostic> {
         match self.op.args.get(arg) {
-            Some(RArg::Expr(e)) => Ok(self.warp.eval(e, lane)),
+            Some(RArg::Expr(e)) if self.exists(lane) => Ok(self.warp.eval(e, lane)),
             _ => Err(self.operand(arg)),
         }
     }
@@ -98,9 +98,7 @@ impl LaneCtx<'_, '_, '_> {
     /// # Errors
     /// `TW0013` outside the buffer, `TW0026` if there is no such operand.
     pub fn read(&mut self, arg: usize, lane: u32, offset: i64) -> Result<u64, Diagnostic> {
-        let Some(RArg::Place(p)) = self.op.args.get(arg) else { return Err(self.operand(arg)) };
-        let at = self.machine.locate(self.cta, self.warp, p, lane, offset, 1, self.span)?;
-        let dtype = self.machine.k.buffers[p.buf].dtype;
+        let (at, dtype) = self.place(arg, lane, offset)?;
         let data = self.machine.data(self.cta, self.warp, at);
         get_bits(data, dtype, at.element).ok_or_else(|| self.operand(arg))
     }
@@ -110,9 +108,7 @@ impl LaneCtx<'_, '_, '_> {
     /// # Errors
     /// As `read`.
     pub fn write(&mut self, arg: usize, lane: u32, offset: i64, bits: u64) -> Result<(), Diagnostic> {
-        let Some(RArg::Place(p)) = self.op.args.get(arg) else { return Err(self.operand(arg)) };
-        let at = self.machine.locate(self.cta, self.warp, p, lane, offset, 1, self.span)?;
-        let dtype = self.machine.k.buffers[p.buf].dtype;
+        let (at, dtype) = self.place(arg, lane, offset)?;
         let data = self.machine.data_mut(self.cta, self.warp, at);
         put_bits(data, dtype, at.element, bits).ok_or_else(|| self.operand(arg))
     }
@@ -122,14 +118,13 @@ impl LaneCtx<'_, '_, '_> {
     /// # Errors
     /// As `read`.
     pub fn byte_offset(&mut self, arg: usize, lane: u32) -> Result<i64, Diagnostic> {
-        let Some(RArg::Place(p)) = self.op.args.get(arg) else { return Err(self.operand(arg)) };
-        let at = self.machine.locate(self.cta, self.warp, p, lane, 0, 1, self.span)?;
-        Ok(at.element * i64::from(self.machine.k.buffers[p.buf].dtype.bits()) / 8)
+        let (at, dtype) = self.place(arg, lane, 0)?;
+        Ok(at.element * i64::from(dtype.bits()) / 8)
     }
 
     /// Sets the op's result in a lane, in canonical bits; nothing if the op has none.
     pub fn set_result(&mut self, lane: u32, bits: u64) {
-        if let Some(slot) = self.op.result {
+        if let Some(slot) = self.op.result.filter(|_| self.exists(lane)) {
             self.warp.set(lane, slot, bits);
         }
     }
@@ -137,6 +132,21 @@ impl LaneCtx<'_, '_, '_> {
     /// A fault at this statement.
     pub fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(code, self.span, message)
+    }
+
+    fn exists(&self, lane: u32) -> bool {
+        lane < 64 && self.warp.full >> lane & 1 == 1
+    }
+
+    /// Place operand `arg` of a lane.
+    fn place(&self, arg: usize, lane: u32, offset: i64) -> Result<(At, DType), Diagnostic> {
+        match self.op.args.get(arg) {
+            Some(RArg::Place(p)) if self.exists(lane) => {
+                let at = self.machine.locate(self.cta, self.warp, p, lane, offset, 1, self.span)?;
+                Ok((at, self.machine.k.buffers[p.buf].dtype))
+            }
+            _ => Err(self.operand(arg)),
+        }
     }
 
     fn operand(&self, arg: usize) -> Diagnostic {

@@ -40,20 +40,7 @@ impl<'r, 'k> Machine<'r, 'k> {
             let message = format!("`{}` moves 16-bit elements of shared memory, `{}` is {}", op.op.op, b.name, b.dtype);
             return fault(Code::OP_OPERANDS, message);
         }
-        let align = i64::from(b.align);
-        let mut rows: Vec<At> = Vec::with_capacity(8 * num as usize);
-        for lane in 0..8 * num as u32 {
-            let at = self.locate(cta, warp, memory, lane, 0, 8, span)?;
-            if 2 * at.element % ROW_BYTES != 0 || align < ROW_BYTES {
-                let message = format!(
-                    "row address of lane {lane} is byte {} of `{}` (aligned to {align}), no multiple of {ROW_BYTES}",
-                    2 * at.element,
-                    b.name
-                );
-                return fault(Code::OP_OPERANDS, message);
-            }
-            rows.push(at);
-        }
+        let rows = self.rows(cta, warp, memory, num, span)?;
         // All lanes read before any of them writes.
         let mut moves = Vec::with_capacity(64 * num as usize);
         for (matrix, place) in registers.iter().enumerate() {
@@ -78,6 +65,26 @@ impl<'r, 'k> Machine<'r, 'k> {
             self.put(cta, warp, to, dtype, bits, span)?;
         }
         Ok(())
+    }
+
+    /// The row addresses that the first `8 * num` lanes give.
+    fn rows(&self, cta: &Cta, warp: &Warp<'_, '_>, memory: &RPlace, num: i64, span: Span) -> Result<Vec<At>, RunError> {
+        let b = &self.k.buffers[memory.buf];
+        let mut rows: Vec<At> = Vec::with_capacity(8 * num as usize);
+        for lane in 0..8 * num as u32 {
+            let at = self.locate(cta, warp, memory, lane, 0, 8, span)?;
+            if 2 * at.element % ROW_BYTES != 0 || i64::from(b.align) < ROW_BYTES {
+                let message = format!(
+                    "row address of lane {lane} is byte {} of `{}` (aligned to {}), no multiple of {ROW_BYTES}",
+                    2 * at.element,
+                    b.name,
+                    b.align
+                );
+                return Err(Diagnostic::error(Code::OP_OPERANDS, span, message));
+            }
+            rows.push(at);
+        }
+        Ok(rows)
     }
 }
 

@@ -11,9 +11,6 @@ use crate::engine::{Address, Engines, Packet};
 use crate::memory::Allocation;
 use crate::warp::{Step, Warp};
 
-/// CTAs of one rank that take turns; more start as these end, or when all wait. Bounds the memory of large grids.
-const RESIDENT: usize = 16;
-
 /// Which memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mem {
@@ -259,6 +256,8 @@ struct Scheduler<'r, 'k> {
     scalars: Vec<Vec<(usize, u64)>>,
     steps: u64,
     max_steps: u64,
+    /// CTAs of one rank that take turns.
+    resident: usize,
 }
 
 /// Runs a resolved kernel.
@@ -282,6 +281,7 @@ pub(crate) fn run(
         scalars: scalar_values(k, input),
         steps: 0,
         max_steps: input.max_steps,
+        resident: k.resident(input.ranks)?,
     };
     s.run()?;
     s.machine.check_guards()?;
@@ -300,7 +300,7 @@ pub(crate) fn run(
 impl Scheduler<'_, '_> {
     fn run(&mut self) -> Result<(), RunError> {
         for rank in 0..self.live.len() {
-            while self.live[rank] < RESIDENT && self.start(rank) {}
+            while self.live[rank] < self.resident && self.start(rank) {}
         }
         loop {
             let busy = self.machine.engines.busy().len();

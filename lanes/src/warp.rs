@@ -55,13 +55,16 @@ pub(crate) enum Step {
     Ended,
 }
 
+/// Lane, current and end value of a loop.
+type Trips = Vec<(u32, i64, i64)>;
+
 #[derive(Debug)]
 struct Frame<'r, 'k> {
     body: &'r [RStmt<'k>],
     next: usize,
     mask: u64,
     /// Slot of the loop variable; current and end value of each active lane.
-    repeat: Option<(usize, Vec<(u32, i64, i64)>)>,
+    repeat: Option<(usize, Trips)>,
 }
 
 /// One warp of a CTA.
@@ -167,7 +170,7 @@ impl<'r, 'k> Warp<'r, 'k> {
     }
 
     /// Starts an iteration of a loop for the lanes that have one left.
-    fn iterate(&mut self, body: &'r [RStmt<'k>], slot: usize, lanes: Vec<(u32, i64, i64)>) {
+    fn iterate(&mut self, body: &'r [RStmt<'k>], slot: usize, lanes: Trips) {
         if lanes.is_empty() {
             return;
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::UNINITIALISED;
-use super::race::{Cells, Clock, Meetings};
+use super::race::{Cells, Clock, EventId, Meetings};
 use super::resolve::RKernel;
 use super::typed::Ids;
 use super::world::{Spot, Where};
@@ -74,6 +74,8 @@ pub(super) struct Cta {
     /// Tokens made so far.
     pub(super) tokens: Vec<Token>,
     pub(super) pending: Vec<PendingLocal>,
+    /// The last read and write event that begins with each thread, to be used again where the next is the same.
+    pub(super) recent: Vec<[EventId; 2]>,
     ids: Ids,
 }
 
@@ -88,13 +90,13 @@ impl Cta {
             local_bytes.push(per_thread);
             locals.push(vec![UNINITIALISED; per_thread * threads]);
         }
-        let warp = i64::from(k.warp);
+        let (warp, nothing) = (i64::from(k.warp), Rc::new(Clock::new()));
         Cta {
             rank,
             actor,
             time: 1,
             meetings: Meetings::new(threads as u32, k.warp),
-            clocks: vec![Rc::new(Clock::new()); threads],
+            clocks: vec![nothing; threads],
             slots: vec![0; k.slots.len() * threads],
             slots_per_thread: k.slots.len(),
             shared,
@@ -102,6 +104,7 @@ impl Cta {
             local_bytes,
             tokens: Vec::new(),
             pending: Vec::new(),
+            recent: vec![[0; 2]; threads],
             ids: Ids { tid: 0, block_dim: k.block, block, grid: k.grid, warp, rank: rank as i64, ranks: ranks as i64 },
         }
     }

@@ -116,29 +116,21 @@ impl Check<'_> {
     }
 
     fn one(&self, expect: &Expect, scope: &Scope) -> Result<u64, Diagnostic> {
-        if let Some(cond) = &expect.cond {
-            if scope.eval_as(cond, ScalarTy::Num(DType::Bool))?.bits == 0 {
-                return Ok(0);
-            }
+        if let Some(cond) = &expect.cond
+            && scope.eval_as(cond, ScalarTy::Num(DType::Bool))?.bits == 0
+        {
+            return Ok(0);
         }
         let lhs = self.region(&expect.lhs, scope)?;
         let rhs = match &expect.rhs {
             ExpectValue::Region(r) => Ok(self.region(r, scope)?),
             ExpectValue::Value(e) => Err(scope.eval_as(e, ScalarTy::Num(lhs.dtype))?.bits),
         };
-        if let Ok(r) = &rhs {
-            if r.dtype != lhs.dtype || r.extents() != lhs.extents() {
-                let message = format!(
-                    "`{}` is {} {:?}, `{}` is {} {:?}",
-                    lhs.name,
-                    lhs.dtype,
-                    lhs.extents(),
-                    r.name,
-                    r.dtype,
-                    r.extents()
-                );
-                return Err(Diagnostic::error(Code::BAD_RUN, expect.span, message));
-            }
+        if let Ok(r) = &rhs
+            && (r.dtype != lhs.dtype || r.extents() != lhs.extents())
+        {
+            let side = |b: &Box<'_>| format!("`{}` is {} {:?}", b.name, b.dtype, b.extents());
+            return Err(Diagnostic::error(Code::BAD_RUN, expect.span, format!("{}, {}", side(&lhs), side(r))));
         }
         for k in 0..lhs.count() {
             let at = lhs.index(k);

@@ -222,11 +222,11 @@ pub(super) fn learn(cta: &mut Cta, threads: &[u32], clock: &Rc<Clock>) {
     let mut last: Option<(Rc<Clock>, Rc<Clock>)> = None;
     for t in threads {
         let mine = &mut cta.clocks[*t as usize];
-        if let Some((before, after)) = &last {
-            if Rc::ptr_eq(before, mine) {
-                *mine = after.clone();
-                continue;
-            }
+        if let Some((before, after)) = &last
+            && Rc::ptr_eq(before, mine)
+        {
+            *mine = after.clone();
+            continue;
         }
         let before = mine.clone();
         super::race::join(mine, clock);

@@ -39,6 +39,14 @@ pub(super) struct Event {
     pub(super) span: Span,
 }
 
+impl Event {
+    /// Nothing tells the two apart, the place in the text included (spans compare equal, always).
+    pub(super) fn same(&self, other: &Event) -> bool {
+        let key = |e: &Event| (e.actor, e.time, e.threads, e.span.lo, e.span.hi);
+        key(self) == key(other)
+    }
+}
+
 /// Number of an event in the list of events; 0 is none.
 pub(super) type EventId = u32;
 

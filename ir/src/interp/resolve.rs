@@ -7,6 +7,7 @@
 
 use super::addr::FlatLayout;
 use super::typed::RExpr;
+use crate::diag::{Code, Diagnostic};
 use crate::dtype::{DType, ScalarTy};
 use crate::module::Kernel;
 use crate::name::Name;
@@ -172,6 +173,47 @@ pub struct RWait {
     /// Number of notifies since the launch.
     pub expected: RExpr,
 }
+
+/// CTAs of one rank that take turns at most; more start as these end, or when all wait.
+const MAX_RESIDENT: u64 = 16;
+
+/// CTAs over all ranks that a launch may have.
+const MAX_CTAS: i64 = 1 << 24;
+
+impl RKernel<'_> {
+    /// Bytes that an executor needs for one CTA: values of threads, registers, shared memory.
+    pub fn cta_bytes(&self) -> u64 {
+        let threads = self.block.iter().product::<i64>() as u64;
+        let of = |b: &RBuffer| match b.space {
+            Space::Local => (b.bytes as u64).saturating_mul(threads),
+            Space::Shared => b.bytes as u64,
+            Space::Global | Space::Window => 0,
+        };
+        let values = (self.slots.len() as u64 * 8).saturating_mul(threads);
+        self.buffers.iter().fold(values, |sum, b| sum.saturating_add(of(b)))
+    }
+
+    /// How many CTAs of each rank may be there at once, for a launch on `ranks` ranks: bounds the memory of large grids.
+    ///
+    /// # Errors
+    /// `TW0039` if not even one fits, or there are too many in all.
+    pub fn resident(&self, ranks: u32) -> Result<usize, Diagnostic> {
+        let span = self.kernel.launch.span;
+        let total = self.grid.iter().try_fold(i64::from(ranks), |p, g| p.checked_mul(*g));
+        if total.is_none_or(|n| n > MAX_CTAS) {
+            return Err(Diagnostic::error(Code::TOO_LARGE, span, format!("more than {MAX_CTAS} CTAs over all ranks")));
+        }
+        let bytes = self.cta_bytes().saturating_mul(u64::from(ranks)).max(1);
+        if bytes > super::MAX_LAUNCH_BYTES {
+            let message = format!("a CTA needs {} bytes of registers, values and shared memory", self.cta_bytes());
+            return Err(Diagnostic::error(Code::TOO_LARGE, span, message));
+        }
+        Ok((RESIDENT_BYTES / bytes).clamp(1, MAX_RESIDENT) as usize)
+    }
+}
+
+/// Bytes of CTAs that run side by side, where one of each rank does not need more.
+const RESIDENT_BYTES: u64 = 512 << 20;
 
 /// A kernel ready to be walked.
 #[derive(Clone, Debug)]

@@ -222,18 +222,7 @@ impl<'k> Resolver<'k, '_> {
                 RStmtKind::Store(place, self.expr_as(value, ty)?)
             }
             StmtKind::Alloc(alloc) => RStmtKind::Alloc(self.buffer(&alloc.name, &alloc.into(), stmt.span)?),
-            StmtKind::For { var, lo, hi, body, .. } => {
-                let (lo, hi) = (self.expr_as(lo, ScalarTy::Index)?, self.expr_as(hi, ScalarTy::Index)?);
-                self.scopes.push(Vec::new());
-                let uniform = lo.uniform && hi.uniform;
-                let slot = self.define(var, ScalarTy::Index, uniform);
-                let body = self.block(body);
-                self.scopes.pop();
-                if let Some(stack) = self.names.get_mut(var) {
-                    stack.pop();
-                }
-                RStmtKind::For(slot, lo, hi, body?)
-            }
+            StmtKind::For { var, lo, hi, body, .. } => self.for_loop(var, lo, hi, body)?,
             StmtKind::If { cond, then, els } => {
                 let cond = self.expr_as(cond, ScalarTy::Num(DType::Bool))?;
                 let then = self.block(then)?;
@@ -256,16 +245,8 @@ impl<'k> Resolver<'k, '_> {
             },
             StmtKind::WaitSignal { signal, from, scope, expected } => {
                 let queue = self.signal(signal, stmt.span)?;
-                let nth = self.waits;
-                self.waits += 1;
                 let from = self.expr_as(from, ScalarTy::Index)?;
-                let expected = match expected {
-                    Some(e) => self.expr_as(e, ScalarTy::Index)?,
-                    None => {
-                        let formula = (self.expected)(nth)?;
-                        self.expr_as(&formula, ScalarTy::Index)?
-                    }
-                };
+                let expected = self.count(expected.as_ref())?;
                 let signal = signal.clone();
                 RStmtKind::WaitSignal(Box::new(RWait { signal, queue, from, scope: *scope, expected }))
             }
@@ -273,6 +254,28 @@ impl<'k> Resolver<'k, '_> {
             StmtKind::Prim(op) => RStmtKind::Prim(Box::new(self.prim(op, stmt.span)?)),
             StmtKind::Posted { .. } => return err(Code::LEVEL, stmt.span, "`posted` stands between two passes only"),
         }))
+    }
+
+    fn for_loop(&mut self, var: &Name, lo: &Expr, hi: &Expr, body: &'k Block) -> Res<RStmtKind<'k>> {
+        let (lo, hi) = (self.expr_as(lo, ScalarTy::Index)?, self.expr_as(hi, ScalarTy::Index)?);
+        self.scopes.push(Vec::new());
+        let slot = self.define(var, ScalarTy::Index, lo.uniform && hi.uniform);
+        let body = self.block(body);
+        self.scopes.pop();
+        if let Some(stack) = self.names.get_mut(var) {
+            stack.pop();
+        }
+        Ok(RStmtKind::For(slot, lo, hi, body?))
+    }
+
+    /// The number of notifies that the next wait is for: written, or derived.
+    fn count(&mut self, written: Option<&Expr>) -> Res<RExpr> {
+        let nth = self.waits;
+        self.waits += 1;
+        match written {
+            Some(e) => self.expr_as(e, ScalarTy::Index),
+            None => self.expr_as(&(self.expected)(nth)?, ScalarTy::Index),
+        }
     }
 
     fn signal(&self, name: &Name, span: Span) -> Res<u32> {

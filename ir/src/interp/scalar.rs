@@ -26,6 +26,10 @@ impl Names for Scope {
     fn slot(&self, name: &Name) -> Option<(usize, ScalarTy, bool)> {
         self.names.get(name).map(|(slot, ty)| (*slot, *ty, true))
     }
+
+    fn has_ids(&self) -> bool {
+        false
+    }
 }
 
 impl Scope {

@@ -11,8 +11,8 @@ use crate::module::Kernel;
 use crate::name::Name;
 use crate::signals;
 
-/// CTAs of one rank that take turns; more start as these end, or when all wait. Bounds the memory of large grids.
-const RESIDENT: usize = 16;
+/// Elements accessed (and threads stepped) that count as one statement towards the limit.
+const WORK_PER_STEP: u64 = 32;
 
 /// Runs a tile-level kernel on all ranks. `warp_lanes` is the warp width of targets where the kernel says `warp = target`.
 ///
@@ -33,6 +33,7 @@ pub fn run(kernel: &Kernel, warp_lanes: u32, input: &LaunchInput) -> Result<Laun
     let lookup = |n: &Name| input.wheres.get(n).copied();
     let k = resolve(kernel, warp, &lookup, &expected)?;
     let scalars = scalar_values(&k, input);
+    let resident = k.resident(input.ranks)?;
     let mut sched = Scheduler {
         world: World::new(&k, input),
         strands: Vec::new(),
@@ -42,6 +43,7 @@ pub fn run(kernel: &Kernel, warp_lanes: u32, input: &LaunchInput) -> Result<Laun
         scalars,
         steps: 0,
         max_steps: input.max_steps,
+        resident,
     };
     sched.run()?;
     let steps = sched.steps;
@@ -75,15 +77,17 @@ struct Scheduler<'r, 'k> {
     scalars: Vec<Vec<(usize, u64)>>,
     steps: u64,
     max_steps: u64,
+    /// CTAs of one rank that take turns.
+    resident: usize,
 }
 
 impl Scheduler<'_, '_> {
     fn run(&mut self) -> Result<(), RunError> {
         for rank in 0..self.live.len() {
-            while self.live[rank] < RESIDENT && self.start(rank) {}
+            while self.live[rank] < self.resident && self.start(rank) {}
         }
         loop {
-            if self.world.comm.busy().len() > 0 && self.world.rng.one_in(4) {
+            if !self.world.comm.busy().is_empty() && self.world.rng.one_in(4) {
                 let n = self.world.rng.below(self.world.comm.busy().len());
                 let queue = self.world.comm.busy()[n];
                 self.world.land(queue);
@@ -126,7 +130,7 @@ impl Scheduler<'_, '_> {
             }
             ran = true;
         }
-        if self.steps > self.max_steps {
+        if self.steps + self.world.work / WORK_PER_STEP > self.max_steps {
             let message = format!("no end after {} statements", self.max_steps);
             return Err(Diagnostic::error(Code::DEADLOCK, self.world.k.kernel.span, message)
                 .help("a loop may be too long; the limit can be raised"));

@@ -106,6 +106,7 @@ impl<'r, 'k> Strand<'r, 'k> {
             let Some(frame) = self.frames.last_mut() else { return Ok(Step::Ended) };
             if let Some(stmt) = frame.body.get(frame.next) {
                 let mask = frame.mask.clone();
+                world.work += mask.len() as u64;
                 return self.exec(world, cta, stmt, &mask);
             }
             if !frame.again(cta) {

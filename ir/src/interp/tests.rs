@@ -232,6 +232,24 @@ run k { a = iota; expect b[1, 2] == 10; expect c[3, 7] == 62; }
 }
 
 #[test]
+fn an_op_may_work_in_place() {
+    let source = "
+kernel k(a: global<i32>[64], b: global<i32>[64]) launch(grid = [1], block = [64])
+{
+    shared tile: i32[64];
+    copy tile <- a by cta;
+    sync cta;
+    add tile <- tile, tile by cta;
+    sync cta;
+    copy b <- tile by cta;
+}
+run k { a = iota; expect b[9] == 18; }
+";
+    passes(source, 4);
+    fails(&source.replacen("sync cta;", "", 1), Code::RACE, "no `sync`", "add");
+}
+
+#[test]
 fn faults_have_a_place() {
     let kernel = |body: &str| {
         format!("kernel k(a: global<i32>[8]) launch(grid = [1], block = [32])\n{{\n{body}\n}}\nrun k {{ }}\n")
@@ -262,5 +280,43 @@ fn mismatches_name_the_element() {
 fn launches_that_are_too_large_are_refused() {
     let source =
         "kernel k(a: global<i32>[n]) where(n: u64) launch(grid = [1], block = [32]) { }\nrun k { n = 2000000000; }";
+    assert_eq!(run_seed(source, 0).expect_err("too large").code, Code::TOO_LARGE);
+}
+
+#[test]
+fn examples_hold() {
+    let sources = [
+        include_str!("../../../examples/alltoall.tile"),
+        include_str!("../../../examples/fallback_4x6.tile"),
+        include_str!("../../../examples/gmem_smem.tile"),
+        include_str!("../../../examples/ldmatrix_trans_swizzle.tile"),
+        include_str!("../../../examples/ldmatrix_x2.tile"),
+        include_str!("../../../examples/reg_roundtrip.tile"),
+        include_str!("../../../examples/ring_shift.tile"),
+        include_str!("../../../examples/ship.tile"),
+        include_str!("../../../examples/stmatrix_x4.tile"),
+    ];
+    for source in sources {
+        for seed in 0..3 {
+            let checked = run_seed(source, seed).unwrap_or_else(|d| panic!("{}\n{source}", d.message));
+            assert!(checked > 0, "{source}");
+        }
+    }
+}
+
+#[test]
+fn ids_have_no_value_in_run_blocks() {
+    // The verifier refuses it first; the interpreter must not divide by a block of no threads.
+    let source = "kernel k(a: global<i32>[4]) launch(grid = [1], block = [32]) { }\nrun k { let x = thread.x; a = x; }";
+    if let Ok(module) = crate::text::parse(source).into_result() {
+        let (r, kernel) = (module.runs().next().expect("run"), module.kernels().next().expect("kernel"));
+        let faults = prepare(r, kernel, &|_| Err(String::new())).expect_err("no ids");
+        assert_eq!(faults[0].code, Code::UNKNOWN_NAME);
+    }
+}
+
+#[test]
+fn memory_of_ctas_is_bounded() {
+    let source = "kernel k(a: global<i32>[4]) launch(grid = [1], block = [1024]) { local x: f32[2000000]; fill a <- 0 by cta; }\nrun k { }";
     assert_eq!(run_seed(source, 0).expect_err("too large").code, Code::TOO_LARGE);
 }

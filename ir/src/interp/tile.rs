@@ -18,6 +18,9 @@ use crate::space::Scope;
 use crate::span::Span;
 use crate::stmt::TileKind;
 
+/// Elements that one op may move here: each takes some 60 bytes while it does.
+const MAX_ELEMENTS: i64 = 1 << 25;
+
 /// Threads that execute an op together.
 pub(super) struct Group<'m> {
     pub(super) threads: &'m [u32],
@@ -59,17 +62,13 @@ pub(super) fn groups(mask: &[u32], scope: Scope, warp: u32) -> Vec<&[u32]> {
 pub(super) fn uniform(cta: &Cta, e: &RExpr, threads: &[u32], what: &str, span: Span) -> Result<u64, RunError> {
     let of = |tid: u32| e.eval(&cta.ids(tid), cta.slots(tid));
     let first = of(threads[0]);
-    if !e.uniform {
-        if let Some(t) = threads.iter().find(|t| of(**t) != first) {
-            let message = format!(
-                "{what} is {} in thread {} and {} in thread {t} of one group",
-                first as i64,
-                threads[0],
-                of(*t) as i64
-            );
-            return Err(Diagnostic::error(Code::COLLECTIVE_UNDER_GUARD, span, message)
-                .help("a tile op runs once for all threads of its scope; use `by thread` for a region a thread"));
-        }
+    if !e.uniform
+        && let Some(t) = threads.iter().find(|t| of(**t) != first)
+    {
+        let (a, b) = (first as i64, of(*t) as i64);
+        let message = format!("{what} is {a} in thread {} and {b} in thread {t} of one group", threads[0]);
+        return Err(Diagnostic::error(Code::COLLECTIVE_UNDER_GUARD, span, message)
+            .help("a tile op runs once for all threads of its scope; use `by thread` for a region a thread"));
     }
     Ok(first)
 }
@@ -141,6 +140,9 @@ impl World<'_, '_> {
                 return Err(Diagnostic::error(Code::EXTENT_MISMATCH, span, message));
             }
         }
+        if srcs.is_empty() && matches!(t.op.kind, TileKind::Copy | TileKind::CopyAsync | TileKind::Cast) {
+            return Err(Diagnostic::error(Code::SYNTAX, span, format!("`{}` takes a region", t.op.kind.as_str())));
+        }
         let mut ranks = Vec::new();
         for d in &dsts {
             if !ranks.contains(&d.rank) {
@@ -184,6 +186,11 @@ impl World<'_, '_> {
                 return Err(Diagnostic::error(Code::OUT_OF_BOUNDS, r.span, message));
             }
             bounds.push((lo, hi));
+        }
+        let count = bounds.iter().try_fold(1i64, |p, (lo, hi)| p.checked_mul(hi - lo));
+        if count.is_none_or(|n| n > MAX_ELEMENTS) {
+            let message = format!("region of `{}` has more than {MAX_ELEMENTS} elements", b.name);
+            return Err(Diagnostic::error(Code::TOO_LARGE, r.span, message));
         }
         let rank = match at {
             Where::Device(rank, _) => rank,

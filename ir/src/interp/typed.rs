@@ -47,6 +47,11 @@ pub enum RKind {
 pub trait Names {
     /// Slot, type and uniformity of a value.
     fn slot(&self, name: &Name) -> Option<(usize, ScalarTy, bool)>;
+
+    /// Are there ids of threads and ranks (in kernels), or not (in run blocks)?
+    fn has_ids(&self) -> bool {
+        true
+    }
 }
 
 /// What an expression may ask about the thread that evaluates it.
@@ -160,6 +165,12 @@ fn infer(names: &dyn Names, expr: &Expr, want: Option<ScalarTy>) -> Res<(RExpr, 
             Some((slot, ty, uniform)) => leaf(RKind::Slot(slot), ty, uniform),
             None => err(Code::UNKNOWN_NAME, expr.span, format!("`{name}` is no value")),
         },
+        ExprKind::Special(s) if !names.has_ids() => {
+            err(Code::UNKNOWN_NAME, expr.span, format!("`{}` has no value in a run block", s.as_str()))
+        }
+        ExprKind::Comm(name, _) if !names.has_ids() => {
+            err(Code::UNKNOWN_NAME, expr.span, format!("`{name}` has no value in a run block"))
+        }
         ExprKind::Special(s) => {
             let ty = if *s == Special::Me { ScalarTy::LsaRank } else { ScalarTy::Index };
             leaf(RKind::Special(*s), ty, !s.is_thread_dependent())
@@ -172,12 +183,15 @@ fn infer(names: &dyn Names, expr: &Expr, want: Option<ScalarTy>) -> Res<(RExpr, 
             };
             leaf(RKind::Comm(*field), ty, true)
         }
-        ExprKind::Unary(op, a) => {
+        ExprKind::Unary(UnOp::Not, a) => {
+            let a = expr_as(names, a, ScalarTy::Num(DType::Bool))?;
+            let (ty, uniform) = (a.ty, a.uniform);
+            Ok((RExpr { kind: RKind::Not(Box::new(a)), ty, uniform }, false))
+        }
+        ExprKind::Unary(UnOp::Neg, a) => {
             let (a, literal) = infer(names, a, want)?;
             let (ty, uniform) = (a.ty, a.uniform);
-            let a = Box::new(a);
-            let kind = if *op == UnOp::Neg { RKind::Neg(a) } else { RKind::Not(a) };
-            Ok((RExpr { kind, ty, uniform }, literal))
+            Ok((RExpr { kind: RKind::Neg(Box::new(a)), ty, uniform }, literal))
         }
         ExprKind::Binary(op, a, b) => binary(names, *op, a, b, want, expr.span),
         ExprKind::Select(c, a, b) => {

@@ -105,10 +105,15 @@ pub(super) struct World<'r, 'k> {
     owners: Vec<Option<Rc<Owners>>>,
     /// CTAs a rank.
     pub(super) ctas_per_rank: i64,
+    /// Elements accessed and threads stepped, for the limit on the length of a run.
+    pub(super) work: u64,
 }
 
 /// Owner places of a `local` buffer that are tabulated at most; beyond that the launch is refused.
-const MAX_OWNER_PLACES: usize = 1 << 26;
+const MAX_OWNER_PLACES: usize = 1 << 24;
+
+/// Accesses that are remembered at most (24 bytes each).
+const MAX_EVENTS: usize = 1 << 26;
 
 impl<'r, 'k> World<'r, 'k> {
     pub(super) fn new(k: &'r RKernel<'k>, input: &LaunchInput) -> World<'r, 'k> {
@@ -137,6 +142,7 @@ impl<'r, 'k> World<'r, 'k> {
             rng: SplitMix64::new(input.seed),
             owners: vec![None; k.buffers.len()],
             ctas_per_rank,
+            work: 0,
         }
     }
 
@@ -177,6 +183,7 @@ impl<'r, 'k> World<'r, 'k> {
     /// Bits of one element, after checking that what was written there is ordered before.
     pub(super) fn read(&mut self, cta: &mut Cta, at: Where, spot: Spot, who: &mut Who) -> Result<u64, RunError> {
         let b = self.buffer(at);
+        self.work += 1;
         let bits = match at {
             Where::Local(buf) => {
                 self.check_pending(cta, buf, spot, who.span)?;
@@ -224,11 +231,12 @@ impl<'r, 'k> World<'r, 'k> {
         same: bool,
     ) -> Result<(), RunError> {
         let cell = *self.cell(cta, at, spot);
-        if !same && !self.ordered(cta, who, cell.writer) {
-            return Err(self.race(cta, at, spot, who, cell.writer, Kind::WriteAfterWrite));
-        }
         if !self.ordered(cta, who, cell.reader) {
             return Err(self.race(cta, at, spot, who, cell.reader, Kind::WriteAfterRead));
+        }
+        // A read that is ordered before was itself ordered after the last write.
+        if cell.reader == 0 && !same && !self.ordered(cta, who, cell.writer) {
+            return Err(self.race(cta, at, spot, who, cell.writer, Kind::WriteAfterWrite));
         }
         if who.events.0 == 0 {
             who.events.0 = self.event(cta, who, true);
@@ -247,6 +255,7 @@ impl<'r, 'k> World<'r, 'k> {
         bits: u64,
         who: &mut Who,
     ) -> Result<(), RunError> {
+        self.work += 1;
         if !matches!(at, Where::Local(_)) {
             let dtype = self.buffer(at).dtype;
             let old = match at {
@@ -287,15 +296,23 @@ impl<'r, 'k> World<'r, 'k> {
         (writer != 0).then_some((e.actor, e.time))
     }
 
-    fn event(&mut self, cta: &Cta, who: &Who, write: bool) -> EventId {
+    fn event(&mut self, cta: &mut Cta, who: &Who, write: bool) -> EventId {
         let event = match who.engine {
             Some((reads, writes, time)) => {
                 Event { actor: if write { writes } else { reads }, time, threads: (0, 0), span: who.span }
             }
             None => Event { actor: cta.actor, time: cta.time, threads: who.threads, span: who.span },
         };
+        let recent = &mut cta.recent[who.threads.0 as usize][usize::from(write)];
+        if self.events[*recent as usize].same(&event) {
+            return *recent;
+        }
+        if self.events.len() >= MAX_EVENTS {
+            return 0; // a very long run loses its history, never its results
+        }
         self.events.push(event);
-        (self.events.len() - 1) as EventId
+        *recent = (self.events.len() - 1) as EventId;
+        *recent
     }
 
     /// Is the event known to have happened, for whoever accesses now?
@@ -305,6 +322,11 @@ impl<'r, 'k> World<'r, 'k> {
         }
         let e = &self.events[event as usize];
         let (lo, hi) = who.threads;
+        // One op that reads and writes an element: its own thread does both.
+        let mine = Event { actor: cta.actor, time: cta.time, threads: who.threads, span: who.span };
+        if who.engine.is_none() && e.same(&mine) {
+            return true;
+        }
         // Knowledge of the own CTA comes back with a signal that it notified itself.
         let told = || {
             let knows = |c: &super::race::Clock| c.get(&e.actor).is_some_and(|t| *t >= e.time);
