@@ -474,13 +474,8 @@ fn candidate(view: &CopyView, load: bool, regs: &Operand, shared: &Operand, fit:
     let warps = u64::from(view.active.count() / view.warp.max(1));
     let one = target.costs.cu.matrix_access(u64::try_from(fit.num).unwrap_or(1), ways);
     let cost = one.times(u64::try_from(m_outer).unwrap_or(1)).times(warps);
-    let writer = Writer {
-        load,
-        regs: regs.buf.clone(),
-        shared: shared.buf.clone(),
-        guard: guard(view, &fit, load),
-        fit,
-    };
+    let writer =
+        Writer { load, regs: regs.buf.clone(), shared: shared.buf.clone(), guard: guard(view, &fit, load), fit };
     let emit = Box::new(move |rw: &mut Rewriter| {
         writer.write(rw);
         Completion::Done

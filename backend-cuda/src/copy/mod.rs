@@ -7,6 +7,8 @@ mod gmem_smem;
 mod ldstmatrix;
 mod peer_ldst;
 mod reg;
+#[cfg(test)]
+mod tests;
 
 use tilewright_passes::select::CopyVariant;
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::select::variant::{CopyView, Operand};
+use super::{CopyView, Operand};
 use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::Interval;
 use tilewright_ir::threads::ActiveSet;
