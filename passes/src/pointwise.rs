@@ -72,3 +72,22 @@ fn compute(kind: TileKind, ty: ScalarTy, mut values: Vec<Expr>) -> Expr {
     };
     Expr::binary(op, values.pop().unwrap_or(Expr::int(0)), last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tilewright_ir::text::print_expr;
+
+    #[test]
+    fn values_by_kind() {
+        let (a, b) = (Expr::var(&"a".into()), Expr::var(&"b".into()));
+        let ty = ScalarTy::Num(tilewright_ir::DType::F16);
+        let text = |kind| print_expr(&compute(kind, ty, vec![a.clone(), b.clone()]));
+        assert_eq!(text(TileKind::Sub), "a - b");
+        assert_eq!(text(TileKind::Max), "max(a, b)");
+        assert_eq!(print_expr(&compute(TileKind::Cast, ty, vec![a.clone()])), "f16(a)");
+        assert_eq!(print_expr(&compute(TileKind::Fill, ty, vec![Expr::int(3)])), "3");
+        assert_eq!(print_expr(&literal_of(&Expr::int(3), tilewright_ir::DType::F16)), "3");
+        assert_eq!(print_expr(&literal_of(&a, tilewright_ir::DType::F16)), "f16(a)");
+    }
+}

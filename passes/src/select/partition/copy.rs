@@ -79,8 +79,10 @@ pub fn plan_vectors(view: &CopyView, target: &Target) -> Result<Candidate, Rejec
     check_attrs(view)?;
     let crew = Crew::of(view)?;
     let ops = [&view.dst, &view.src];
-    let built = build(&ops, crew)?;
+    let mut built = build(&ops, crew)?;
     let limits: Vec<Limit> = ops.iter().map(|op| Limit::of(op, target)).collect();
+    built.walk.sort_by(lead_side(view));
+    built.walk.fuse();
     let plan = match built.driver {
         Some(_) => by_owners(view, &built, &limits, crew)?,
         None => by_workers(view, &built, &limits, crew)?,
@@ -163,9 +165,9 @@ fn forced_width(
 
 /// A copy with a side in registers: the owners do it.
 fn by_owners(view: &CopyView, built: &Built, limits: &[Limit], crew: Crew<'_>) -> Result<Plan, Reject> {
-    let memory = [&view.dst, &view.src].iter().position(|op| op.space() != Space::Local).unwrap_or(0);
+    let lead = lead_side(view);
     let finish = |walk: &mut Walk| {
-        walk.sort_by(memory);
+        walk.sort_by(lead);
         walk.fuse();
     };
     let found = widest(view, &built.walk, limits, crew.facts, &finish, &|_| true);
@@ -241,11 +243,15 @@ fn by_workers(view: &CopyView, built: &Built, limits: &[Limit], crew: Crew<'_>) 
     }
 }
 
-/// The side whose order the workers follow: the one in device memory, where neighbouring threads should be neighbours in
-/// memory; the destination if both are.
+/// The side whose order the accesses follow: the one in device memory, where neighbouring threads should be neighbours in
+/// memory; else the one in shared memory; the destination if both are alike.
 fn lead_side(view: &CopyView) -> usize {
-    let device = |op: &Operand| op.space().is_device_memory();
-    usize::from(!device(&view.dst) && device(&view.src))
+    let far = |op: &Operand| match op.space() {
+        Space::Global | Space::Window => 2,
+        Space::Shared => 1,
+        Space::Local => 0,
+    };
+    usize::from(far(&view.src) > far(&view.dst))
 }
 
 fn dealt(mut walk: Walk, team: &Workers, facts: &Facts) -> Script {

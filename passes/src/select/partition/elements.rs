@@ -135,10 +135,9 @@ pub fn plan_elements(view: &CopyView, target: &Target) -> Result<Candidate, Reje
             owned(&ops, &reaches, k, view, &crew)?;
             for axis in reaches[k].layout.tile.thread_axes() {
                 walk.sides.push(side_on(ops[k], &reaches[k], &axis));
-                if k == 0 {
-                    let side = walk.sides.len() - 1;
-                    add_replicas(&mut walk, side, &reaches[k], &axis);
-                }
+                // Of a source, too: the first owner may be one that does not run the copy.
+                let side = walk.sides.len() - 1;
+                add_replicas(&mut walk, side, &reaches[k], &axis);
                 axes.push(axis);
             }
         }

@@ -31,6 +31,7 @@ pub fn plan_elementwise(view: &CopyView, sources: &[Operand]) -> Result<Elementw
     let lead = ops.iter().position(|op| op.space().is_device_memory()).unwrap_or(0);
     let bits = view.dst.dtype().bits();
     let mut walk = built.walk.clone();
+    finish(&mut walk, lead);
     let mut n = 1;
     if bits < 8 && view.dst.space() != Space::Local {
         n = i64::from(8 / bits);
