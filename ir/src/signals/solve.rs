@@ -76,8 +76,11 @@ pub(super) struct Term {
     conds: Vec<Cond>,
 }
 
-/// Terms that one count may grow to; each `!=` on a variable doubles them.
+/// Terms that one count may grow to; each `!=` on a variable adds one.
 const MAX_TERMS: usize = 64;
+
+/// Variables of a kind that a proof tries to replace by their bounds.
+const MAX_TRIES: usize = 4;
 
 /// The receiving side: who waits, for whom, and what is known there.
 pub(super) struct Problem {
@@ -212,17 +215,22 @@ impl Problem {
         for c in term.conds.iter().flat_map(split_and) {
             if mentions(c.expr(), var) { about.push(c) } else { others.push(c) }
         }
-        // `v != e`: all, less those where it is equal.
-        if let Some(i) = about.iter().position(|c| unequal(c).is_some()) {
-            if let Some((a, b)) = unequal(&about.remove(i)) {
-                let rest: Vec<Cond> = others.iter().chain(&about).cloned().collect();
-                let mut equal = rest.clone();
-                equal.push(Cond::Test(Expr::binary(BinOp::Eq, a, b)));
-                let mut out = self.eliminate(Term { conds: rest, ..term.clone() }, range)?;
-                let less = Term { conds: equal, coef: term.coef.wrapping_neg(), ..term };
-                out.extend(self.eliminate(less, range)?);
-                return Ok(out);
-            }
+        // `v != e`: all, less those where it is equal. Where the value is given anyway, the condition is one on it.
+        let given = about.iter().any(|c| match c {
+            Cond::IsMe(e) => self.only_value(e, var).is_some(),
+            Cond::Test(e) => matches!(bound(e, var), Some(Bound::Equal(_))),
+        });
+        if !given
+            && let Some(i) = about.iter().position(|c| unequal(c).is_some())
+            && let Some((a, b)) = unequal(&about.remove(i))
+        {
+            let rest: Vec<Cond> = others.iter().chain(&about).cloned().collect();
+            let mut equal = rest.clone();
+            equal.push(Cond::Test(Expr::binary(BinOp::Eq, a, b)));
+            let mut out = self.eliminate(Term { conds: rest, ..term.clone() }, range)?;
+            let less = Term { conds: equal, coef: term.coef.wrapping_neg(), ..term };
+            out.extend(self.eliminate(less, range)?);
+            return Ok(out);
         }
         let (mut lo, mut hi) = (Dim::from_expr(&range.lo), Dim::from_expr(&range.hi));
         let mut point: Option<Dim> = None;
@@ -364,14 +372,15 @@ impl Problem {
             let next = d.substitute(&|a| (a == from).then(|| to.clone()));
             next != *d && self.prove(&next, depth + 1)
         };
-        for l in &self.loops {
+        let atoms = d.atoms();
+        for l in self.loops.iter().filter(|l| atoms.contains(&l.var)).take(MAX_TRIES) {
             let (lo, hi) = (Dim::from_expr(&l.lo), Dim::from_expr(&l.hi));
             if try_with(&l.var, lo.add(&slack)) || try_with(&l.var, hi.sub(&Dim::ONE).sub(&slack)) {
                 return true;
             }
         }
         let Ok(size) = self.lsa_size() else { return false };
-        let ranks = d.atoms().into_iter().filter(|a| self.is_rank(a));
+        let ranks = atoms.into_iter().filter(|a| self.is_rank(a)).take(MAX_TRIES);
         let above = |rank: Dim| rank.add(&Dim::ONE).add(&slack);
         ranks.into_iter().any(|r| try_with(&size, above(Dim::atom(r)))) || try_with(&size, Dim::ONE.add(&slack))
     }

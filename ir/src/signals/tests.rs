@@ -138,6 +138,25 @@ fn guards_are_evaluated_as_the_sender() {
 }
 
 #[test]
+fn many_conditions_cost_no_more() {
+    let unequal: Vec<String> = (0..40).map(|i| format!("i != {}", 2 * i)).collect();
+    let body = format!(
+        "for i in 0..100 {{ if {} {{ copy recv@next <- send by cta, notify ready; }} }} wait ready from prev;",
+        unequal.join(" && ")
+    );
+    assert_eq!(formulas(ONE_WAVE, &body), ["60"]);
+    // One loop in the other, each bound by all before.
+    let mut deep = String::new();
+    for i in 0..60 {
+        let hi = (0..i).map(|j| format!("v{j}")).collect::<Vec<_>>().join(" + ");
+        deep.push_str(&format!("for v{i} in 0..{} {{ ", if i == 0 { "n".to_owned() } else { hi }));
+    }
+    deep.push_str("copy recv@next <- send by cta, notify ready; wait ready from prev;");
+    deep.push_str(&"} ".repeat(60));
+    assert_eq!(refused(ONE_WAVE, &deep).code, Code::EXPECTED_NOT_AFFINE);
+}
+
+#[test]
 fn groups_multiply() {
     let two = "grid = [1], block = [128], warp = 64";
     let body = "copy recv@next <- send by warp, notify ready; wait ready from prev;";

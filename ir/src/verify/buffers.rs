@@ -33,21 +33,21 @@ impl Checker<'_> {
         if !self.shape(name, ty, span) {
             return;
         }
-        if let Some(align) = ty.align {
-            if !align.is_power_of_two() || align > MAX_ALIGN {
-                let message = format!("alignment {align} of `{name}` is no power of two up to {MAX_ALIGN}");
-                self.report(Diagnostic::error(Code::BAD_ATTR, span, message));
-            }
+        if let Some(align) = ty.align
+            && (!align.is_power_of_two() || align > MAX_ALIGN)
+        {
+            let message = format!("alignment {align} of `{name}` is no power of two up to {MAX_ALIGN}");
+            self.report(Diagnostic::error(Code::BAD_ATTR, span, message));
         }
         let Some(layout) = &ty.layout else {
             return self.size(name, ty, span);
         };
-        if ty.space != Space::Local {
-            if let Some(axis) = layout.tile.thread_axes().first() {
-                let message = format!("layout of `{name}` in {} memory uses the thread axis `{axis}`", ty.space);
-                let d = Diagnostic::error(Code::BAD_LAYOUT, span, message);
-                return self.report(d.help("thread axes say which thread holds an element of a `local` buffer"));
-            }
+        if ty.space != Space::Local
+            && let Some(axis) = layout.tile.thread_axes().first()
+        {
+            let message = format!("layout of `{name}` in {} memory uses the thread axis `{axis}`", ty.space);
+            let d = Diagnostic::error(Code::BAD_LAYOUT, span, message);
+            return self.report(d.help("thread axes say which thread holds an element of a `local` buffer"));
         }
         if self.layout(name, ty, layout, span) {
             self.size(name, ty, span);

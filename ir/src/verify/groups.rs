@@ -25,7 +25,7 @@ impl Checker<'_> {
         if scope != Scope::Warpgroup {
             return;
         }
-        let fits = |a: &ActiveSet| a.threads() % (4 * a.warp()) == 0;
+        let fits = |a: &ActiveSet| a.threads().is_multiple_of(4 * a.warp());
         if self.kernel.launch.threads().is_some() && !self.active_here().iter().any(fits) {
             let threads = self.active_here().first().map_or(0, ActiveSet::threads);
             let warp = self.active_here().first().map_or(32, ActiveSet::warp);

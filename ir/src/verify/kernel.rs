@@ -86,11 +86,11 @@ impl Checker<'_> {
             let message = format!("parameter `{}` follows a hidden one", p.name);
             self.report(Diagnostic::error(Code::LEVEL, p.span, message).help("hidden parameters come last"));
         }
-        if let ParamTy::Scalar(ScalarTy::Num(d)) = p.ty {
-            if d.bits() < 8 {
-                let message = format!("scalar parameter `{}` of {d} takes less than a byte", p.name);
-                self.report(Diagnostic::error(Code::TYPE_MISMATCH, p.span, message).help("pass a wider integer"));
-            }
+        if let ParamTy::Scalar(ScalarTy::Num(d)) = p.ty
+            && d.bits() < 8
+        {
+            let message = format!("scalar parameter `{}` of {d} takes less than a byte", p.name);
+            self.report(Diagnostic::error(Code::TYPE_MISMATCH, p.span, message).help("pass a wider integer"));
         }
     }
 
@@ -137,10 +137,11 @@ impl Checker<'_> {
                 launch.block.iter().filter_map(Dim::as_const).map(i128::from).fold(1, i128::saturating_mul);
             self.bad_launch(span, format!("block of {product} threads"), "a CTA has at most 1024 threads");
         }
-        if let WarpWidth::Lanes(n) = launch.warp {
-            if n != 32 && n != 64 {
-                self.bad_launch(span, format!("warp of {n} lanes"), "a warp has 32 or 64 lanes, or `target`");
-            }
+        if let WarpWidth::Lanes(n) = launch.warp
+            && n != 32
+            && n != 64
+        {
+            self.bad_launch(span, format!("warp of {n} lanes"), "a warp has 32 or 64 lanes, or `target`");
         }
     }
 

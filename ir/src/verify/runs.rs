@@ -53,11 +53,11 @@ pub(super) fn check(run: &Run, kernels: &IndexMap<&Name, &Kernel>) -> Vec<Diagno
     };
     let mut c =
         RunChecker { run, kernel, env: Env::for_run(), out: Vec::new(), poisoned: Vec::new(), wheres: IndexMap::new() };
-    if let Some(n) = run.ranks {
-        if !(1..=MAX_RANKS).contains(&n) {
-            let message = format!("run on {n} ranks");
-            c.out.push(Diagnostic::error(Code::BAD_RUN, run.span, message).help(format!("1 to {MAX_RANKS} ranks")));
-        }
+    if let Some(n) = run.ranks
+        && !(1..=MAX_RANKS).contains(&n)
+    {
+        let message = format!("run on {n} ranks");
+        c.out.push(Diagnostic::error(Code::BAD_RUN, run.span, message).help(format!("1 to {MAX_RANKS} ranks")));
     }
     c.settings();
     for expect in &run.expects {
@@ -236,10 +236,10 @@ impl<'a> RunChecker<'a> {
         if !fits {
             let message = format!("expected {want}, found {found}");
             self.report(Code::TYPE_MISMATCH, e.span, message, &format!("convert it: `{want}(…)`"));
-        } else if let (Some(v), ScalarTy::Num(d)) = (literal, want) {
-            if let Err(d) = literal_fits(v, d, e.span) {
-                self.out.push(d);
-            }
+        } else if let (Some(v), ScalarTy::Num(d)) = (literal, want)
+            && let Err(d) = literal_fits(v, d, e.span)
+        {
+            self.out.push(d);
         }
     }
 
@@ -280,11 +280,11 @@ impl<'a> RunChecker<'a> {
             self.report(Code::DTYPE_MISMATCH, expect.span, message, "results are compared bit by bit");
             return;
         }
-        if let (Some(x), Some(y)) = (a.1, b.1) {
-            if x != y {
-                let message = format!("`{lhs}` of {x:?} is compared with `{rhs}` of {y:?}");
-                self.report(Code::EXTENT_MISMATCH, expect.span, message, "compare regions of equal extents");
-            }
+        if let (Some(x), Some(y)) = (a.1, b.1)
+            && x != y
+        {
+            let message = format!("`{lhs}` of {x:?} is compared with `{rhs}` of {y:?}");
+            self.report(Code::EXTENT_MISMATCH, expect.span, message, "compare regions of equal extents");
         }
     }
 

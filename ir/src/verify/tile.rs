@@ -195,13 +195,11 @@ impl Checker<'_> {
             }
             return;
         }
-        if let Some(bits) = attrs.vec {
-            if !VEC_BITS.contains(&bits) {
-                let message = format!("`vec = {bits}` is no width of an access");
-                self.report(
-                    Diagnostic::error(Code::BAD_ATTR, span, message).help("widths are 8, 16, 32, 64, 128 bits"),
-                );
-            }
+        if let Some(bits) = attrs.vec
+            && !VEC_BITS.contains(&bits)
+        {
+            let message = format!("`vec = {bits}` is no width of an access");
+            self.report(Diagnostic::error(Code::BAD_ATTR, span, message).help("widths are 8, 16, 32, 64, 128 bits"));
         }
         if let Some((place, value)) = &attrs.after {
             self.after(place, value);

@@ -29,6 +29,15 @@ struct State {
     waited: Option<Span>,
 }
 
+/// Waits around and in an `if` whose branches are being walked.
+#[derive(Debug, Default)]
+struct Branches {
+    /// Tokens that were waited for before it.
+    before: IndexMap<Name, Span>,
+    /// Those that its first branch waited for.
+    first: IndexMap<Name, Span>,
+}
+
 /// Tokens in scope, and which of them were waited for on the path so far.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -39,8 +48,8 @@ pub(super) struct Tokens {
     /// Tokens made in each open block.
     blocks: Vec<Vec<Name>>,
     loops: usize,
-    /// For each open `if`: waits of outer tokens in the first branch, once that is over, and the blocks open around it.
-    ifs: Vec<(Option<IndexMap<Name, Span>>, IndexMap<Name, Span>)>,
+    /// Open conditions.
+    ifs: Vec<Branches>,
 }
 
 impl Tokens {
@@ -86,31 +95,27 @@ impl Tokens {
 
     /// Called before the first branch; the tokens that were waited for already do not take part.
     pub(super) fn start_if(&mut self) {
-        if self.states.is_empty() {
-            return self.ifs.push((None, IndexMap::new()));
-        }
         let before = self.waited();
-        self.ifs.push((None, before));
+        self.ifs.push(Branches { before, ..Branches::default() });
     }
 
     /// Between the branches: what the first one waited for is open again.
     pub(super) fn start_else(&mut self) {
         let now = self.waited();
-        let Some((first, before)) = self.ifs.last_mut() else { return };
-        let new: IndexMap<Name, Span> = now.into_iter().filter(|(n, _)| !before.contains_key(n)).collect();
+        let Some(branches) = self.ifs.last_mut() else { return };
+        let new: IndexMap<Name, Span> = now.into_iter().filter(|(n, _)| !branches.before.contains_key(n)).collect();
         for name in new.keys() {
             if let Some(s) = self.states.get_mut(name) {
                 s.waited = None;
             }
         }
-        *first = Some(new);
+        branches.first = new;
     }
 
     /// After both branches: a token that only one of them waited for is an error.
     pub(super) fn end_if(&mut self) -> Vec<Diagnostic> {
         let now = self.waited();
-        let Some((first, before)) = self.ifs.pop() else { return Vec::new() };
-        let first = first.unwrap_or_default();
+        let Some(Branches { before, first }) = self.ifs.pop() else { return Vec::new() };
         let mut out = Vec::new();
         for (name, span) in &first {
             if !now.contains_key(name) {
