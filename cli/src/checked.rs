@@ -20,6 +20,8 @@ pub struct Trial<'a> {
     pub ranks: Option<u32>,
     /// Seed of scheduling and of completion times.
     pub seed: u64,
+    /// Statements after which a launch is given up, over all ranks and CTAs.
+    pub max_steps: u64,
     /// Where files come from.
     pub npy: NpyReader<'a>,
 }
@@ -47,6 +49,7 @@ pub fn check(compiled: &Compiled, device: &dyn Device, trial: &Trial) -> Result<
     let run = Run { ranks: trial.ranks.or(trial.run.ranks), ..trial.run.clone() };
     let mut input = interp::prepare(&run, kernel, trial.npy)?;
     input.seed = trial.seed;
+    input.max_steps = trial.max_steps;
     let expected = Reference.launch(compiled, &kernel.name, &input).map_err(|d| vec![d])?;
     let expects = |output: &LaunchOutput| check_expects(&run, kernel, &input, output).map_err(|d| vec![d]);
     let mut checked = Checked { bytes: expects(&expected)?, ranks: input.ranks, warnings: expected.warnings.clone() };

@@ -89,6 +89,10 @@ fn snippet<'a>(diagnostic: &'a Diagnostic, source: Source<'a>) -> Option<Snippet
     Some(snippet)
 }
 
+/// Bytes of a line before and after the places that are drawn. The drawing library's time grows with the line, so of a
+/// longer line only this much is shown (its columns are then counted from there).
+const MARGIN: usize = 2000;
+
 /// The whole lines around the places, so that drawing looks at nothing else of a long file.
 fn window(places: impl Iterator<Item = Span>, text: &str) -> Range<usize> {
     let (mut lo, mut hi) = (text.len(), 0);
@@ -99,7 +103,8 @@ fn window(places: impl Iterator<Item = Span>, text: &str) -> Range<usize> {
     let hi = hi.max(lo);
     let start = text[..lo].rfind('\n').map_or(0, |at| at + 1);
     let end = text[hi..].find('\n').map_or(text.len(), |at| hi + at);
-    start..end
+    let start = start.max(text.floor_char_boundary(lo.saturating_sub(MARGIN)));
+    start..end.min(text.ceil_char_boundary(hi.saturating_add(MARGIN).min(text.len())))
 }
 
 /// The span as a range of `text` that begins and ends at characters.
@@ -160,6 +165,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn of_a_long_line_only_the_surroundings_are_drawn() {
+        let text = format!("{}x{}", "é".repeat(1_000_000), "y".repeat(1_000_000));
+        let shown = draw(Diagnostic::error(Code::SYNTAX, Span::new(2_000_000, 2_000_001), "m").label("here"), &text);
+        assert!(shown.contains("^ here") && shown.len() < 20_000, "{} bytes", shown.len());
     }
 
     #[test]

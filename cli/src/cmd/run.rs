@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Module, Run};
 use tilewright_target::Target;
 
@@ -33,6 +34,9 @@ pub(super) struct Args {
     /// Run with this many seeds, one after the other, from --seed on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
+    /// Give a launch up after this many statements, over all ranks and blocks
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS)]
+    max_steps: u64,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -133,7 +137,7 @@ fn run_all<'a>(
     for run in compiled.tile.runs() {
         let mut last = None;
         for seed in (0..args.seeds).map(|n| args.seed.wrapping_add(n)) {
-            let trial = Trial { run, ranks: args.ranks, seed, npy: &npy };
+            let trial = Trial { run, ranks: args.ranks, seed, max_steps: args.max_steps, npy: &npy };
             match check(compiled, args.device.0, &trial) {
                 Ok(checked) => last = Some(checked),
                 Err(all) => {
