@@ -55,10 +55,35 @@ impl<'ctx> Sdma<'_, 'ctx> {
         g.int_intrinsic("llvm.amdgcn.readlane", &[value.get_type().into()], &[value.into(), lane.into()], name)
     }
 
+    /// The value of another active lane (32-bit number).
+    pub(crate) fn from_lane(&self, value: Int<'ctx>, lane: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        let g = &self.g;
+        if value.get_type().get_bit_width() == 64 {
+            let high = g.trunc32(g.lshr(value, 32, "")?, "")?;
+            let low = self.from_lane(g.trunc32(value, "")?, lane, &format!("{name}.lo"))?;
+            let high = self.from_lane(high, lane, &format!("{name}.hi"))?;
+            return g.or(g.shl(g.zext64(high, "")?, 32, "")?, g.zext64(low, "")?, name);
+        }
+        let byte = g.shl(lane, 2, "lane.byte")?;
+        g.int_intrinsic("llvm.amdgcn.ds.bpermute", &[], &[byte.into(), value.into()], name)
+    }
+
+    /// A condition of another active lane.
+    pub(crate) fn flag_from(&self, flag: Int<'ctx>, lane: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+        let g = &self.g;
+        let wide = g.builder.build_int_z_extend(flag, g.context.i32_type(), "")?;
+        let there = self.from_lane(wide, lane, "")?;
+        g.cmp(inkwell::IntPredicate::NE, there, g.i32(0), name)
+    }
+
     /// All lanes that are active here.
     pub(crate) fn active_group(&self) -> Result<Group<'ctx>> {
+        self.group_of(self.ballot(self.g.int(1, 1), "active")?)
+    }
+
+    /// The group of the lanes in a mask, which holds this lane.
+    pub(crate) fn group_of(&self, mask: Int<'ctx>) -> Result<Group<'ctx>> {
         let g = &self.g;
-        let mask = self.ballot(g.int(1, 1), "active")?;
         let count = g.int_intrinsic("llvm.ctpop", &[mask.get_type().into()], &[mask.into()], "active.count")?;
         let count = g.trunc32(count, "lanes")?;
         let low = g.trunc32(mask, "active.lo")?;

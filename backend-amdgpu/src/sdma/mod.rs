@@ -12,6 +12,8 @@
 mod drain;
 mod lanes;
 mod memory;
+mod packets;
+mod parallel;
 mod put;
 mod queue;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
-use tilewright_target::mori_abi::{SIGNAL_BYTES, in_dev_comm, sdma_context, sdma_queue_device_handle as handle};
+use tilewright_target::mori_abi::sdma_queue_device_handle as handle;
 
 use super::lanes::Group;
 use super::queue::Queue;
@@ -49,19 +49,30 @@ pub struct Post<'ctx> {
 }
 
 /// Signals of a group.
-struct Signals<'ctx> {
+pub(crate) struct Signals<'ctx> {
     /// Addresses of the slots to add one to: local before remote.
     slots: Vec<Int<'ctx>>,
-    /// Posted at all? `None`: yes. Uniform.
+    /// Posted at all? `None`: yes. The same for all lanes of the group.
     when: Option<Int<'ctx>>,
+}
+
+/// Where the packets of a group lie in what it reserves; all 32-bit byte counts but `total`.
+#[derive(Clone, Copy)]
+pub(crate) struct Packets<'ctx> {
+    /// From one lane's packets to the next.
+    stride: Int<'ctx>,
+    /// All lanes' packets.
+    lanes: Int<'ctx>,
+    /// Everything, the group's signals included; 64-bit.
+    pub(crate) total: Int<'ctx>,
 }
 
 /// The part of a copy that one packet carries.
 #[derive(Clone, Copy)]
-struct Piece<'ctx> {
-    dst: Int<'ctx>,
-    src: Int<'ctx>,
-    bytes: Int<'ctx>,
+pub(crate) struct Piece<'ctx> {
+    pub(crate) dst: Int<'ctx>,
+    pub(crate) src: Int<'ctx>,
+    pub(crate) bytes: Int<'ctx>,
 }
 
 impl<'ctx> Sdma<'_, 'ctx> {
@@ -96,7 +107,8 @@ impl<'ctx> Sdma<'_, 'ctx> {
 
     fn signal_active(&self, peer: Int<'ctx>, queue: u32, options: &PostOptions) -> Result<()> {
         if self.needs_grouping(options) {
-            return self.for_each_peer(peer, || self.signal_group(peer, queue, options));
+            let signals = Signals { slots: vec![self.remote_slot(peer, queue)?], when: None };
+            return self.post_parallel(&self.queue(peer, queue)?, peer, None, &signals, options);
         }
         self.signal_group(peer, queue, options)
     }
@@ -157,13 +169,12 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let piece = Piece { dst: post.dst, src: post.src, bytes: post.bytes };
         match (chunked, self.needs_grouping(options)) {
             (true, _) => self.post_chunks(post, piece, options),
-            (false, true) => self.for_each_peer(post.peer, || self.post_piece(post, piece, None, options)),
-            (false, false) => self.post_piece(post, piece, None, options),
+            (false, _) => self.post_piece(post, piece, None, options),
         }
     }
 
-    /// Repeats until every lane has posted its last chunk; each round posts for the lanes that have the first pending
-    /// lane's queue and are, like it, on their last chunk or not. As in [`Sdma::for_each_peer`], no lane leaves early.
+    /// Repeats until every lane has posted its last chunk. Under one queue each round posts for the lanes that are, like the
+    /// first pending one, on their last chunk or not; otherwise for all. As in [`Sdma::for_each_peer`], no lane leaves early.
     fn post_chunks(&self, post: &Post<'ctx>, whole: Piece<'ctx>, options: &PostOptions) -> Result<()> {
         let g = &self.g;
         let i64_ty = g.context.i64_type();
@@ -180,14 +191,15 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let limit = g.i64(self.facts.max_copy_bytes.into());
         let last = g.cmp(IntPredicate::ULE, left, limit, "last")?;
         let last = g.builder.build_int_z_extend(last, g.context.i32_type(), "last.flag")?;
-        let joins = self.joins_first(post.peer, last, left, pending.as_basic_value().into_int_value(), options)?;
+        let joins = self.joins_round(last, left, pending.as_basic_value().into_int_value(), options)?;
         let [body, latch] = g.blocks(["chunks.group", "chunks.next"])?;
         match joins {
             Some(joins) => g.cond_br(joins, body, latch)?,
             None => g.br(body)?,
         }
         g.at(body);
-        let last = g.cmp(IntPredicate::NE, self.first_lane(last, "last.u")?, g.i32(0), "is_last")?;
+        let last = if self.needs_grouping(options) { last } else { self.first_lane(last, "last.u")? };
+        let last = g.cmp(IntPredicate::NE, last, g.i32(0), "is_last")?;
         let bytes = g.select(last, left, limit, "chunk")?.into_int_value();
         self.post_piece(post, Piece { dst, src, bytes }, Some(last), options)?;
         let moved = [
@@ -216,30 +228,28 @@ impl<'ctx> Sdma<'_, 'ctx> {
         Ok(())
     }
 
-    /// Does this lane post together with the first pending one, given its last flag (32-bit) and what it has left? `None`:
-    /// there is one lane.
-    fn joins_first(
+    /// Does this lane post in this round, given its last flag (32-bit) and what it has left? `None`: there is one lane.
+    fn joins_round(
         &self,
-        peer: Int<'ctx>,
         last: Int<'ctx>,
         left: Int<'ctx>,
         pending: Int<'ctx>,
         options: &PostOptions,
     ) -> Result<Option<Int<'ctx>>> {
+        if options.coop != Coop::Thread {
+            return Ok(None);
+        }
         let g = &self.g;
-        let key = match (options.coop, options.mode) {
-            (Coop::Warp | Coop::Block, _) => return Ok(None),
-            (Coop::Thread, ThreadMode::SameQueue) => last,
-            // Peer and last flag in one word: ranks of a node fit 31 bits.
-            (Coop::Thread, ThreadMode::Independent) => g.or(g.shl(peer, 1, "")?, last, "key")?,
-        };
-        let first = self.lane_value(key, pending, "key.first")?;
-        let same = g.cmp(IntPredicate::EQ, key, first, "same")?;
         let open = g.cmp(IntPredicate::NE, left, g.i64(0), "open")?;
+        if options.mode == ThreadMode::Independent {
+            return Ok(Some(open));
+        }
+        let first = self.lane_value(last, pending, "last.first")?;
+        let same = g.cmp(IntPredicate::EQ, last, first, "same")?;
         Ok(Some(g.and(same, open, "joins")?))
     }
 
-    /// Posts one packet a lane for the active lanes, which share a queue and the last flag.
+    /// Posts one packet a lane for the active lanes; under [`ThreadMode::SameQueue`] they share the last flag.
     fn post_piece(
         &self,
         post: &Post<'ctx>,
@@ -247,8 +257,10 @@ impl<'ctx> Sdma<'_, 'ctx> {
         last: Option<Int<'ctx>>,
         options: &PostOptions,
     ) -> Result<()> {
-        let peer = self.first_lane(post.peer, "peer.u")?;
-        let group = self.group(options)?;
+        let g = &self.g;
+        let grouping = self.needs_grouping(options);
+        let peer = if grouping { post.peer } else { self.first_lane(post.peer, "peer.u")? };
+        let group = if grouping { None } else { Some(self.group(options)?) };
         let queue = self.queue(peer, post.queue)?;
         let mut slots = Vec::new();
         if options.local_signal {
@@ -258,7 +270,21 @@ impl<'ctx> Sdma<'_, 'ctx> {
             slots.push(self.remote_slot(peer, post.queue)?);
         }
         let when = if slots.is_empty() { None } else { last };
-        self.post_group(&queue, &group, Some(piece), &Signals { slots, when }, options)
+        let signals = Signals { slots, when };
+        match group {
+            Some(group) => self.post_group(&queue, &group, Some(piece), &signals, options),
+            None => {
+                // Peer and last flag in one word: ranks of a node fit 31 bits.
+                let key = match last {
+                    Some(last) => {
+                        let flag = g.builder.build_int_z_extend(last, g.context.i32_type(), "")?;
+                        g.or(g.shl(peer, 1, "")?, flag, "key")?
+                    }
+                    None => peer,
+                };
+                self.post_parallel(&queue, key, Some(piece), &signals, options)
+            }
+        }
     }
 
     /// Reserves, writes and (unless aggregating) publishes one group's packets.
@@ -271,48 +297,78 @@ impl<'ctx> Sdma<'_, 'ctx> {
         options: &PostOptions,
     ) -> Result<()> {
         let g = &self.g;
+        let packets = self.packets(group, piece.is_some(), signals, options)?;
+        let base = self.reserve(queue, group, packets.total)?;
+        let ring = self.queue_ptr(queue, handle::QUEUE_BUF, "ring")?;
+        self.write_packets(ring, base, group, &packets, piece, signals, options)?;
+        self.stores_done()?;
+        if options.aggregate {
+            return Ok(());
+        }
+        let end = g.add(base, packets.total, "end")?;
+        match group.leads {
+            Some(leads) => g.if_then(leads, "publish", || self.publish(queue, base, end)),
+            None => self.publish(queue, base, end),
+        }
+    }
+
+    /// How the packets of a group lie. Per copy: every lane's stride holds its signals. Otherwise the copies lie side by
+    /// side, with the signals behind them.
+    pub(crate) fn packets(
+        &self,
+        group: &Group<'ctx>,
+        copies: bool,
+        signals: &Signals<'ctx>,
+        options: &PostOptions,
+    ) -> Result<Packets<'ctx>> {
+        let g = &self.g;
         let unit = self.facts.unit_bytes as u32;
         let mut signal_bytes = g.i32(unit * signals.slots.len() as u32);
         if let Some(when) = signals.when {
             signal_bytes = g.select(when, signal_bytes, g.i32(0), "signal_bytes")?.into_int_value();
         }
-        let copy_bytes = g.i32(if piece.is_some() { unit } else { 0 });
-        // Per copy: every lane's stride holds its signals. Otherwise the copies lie side by side, signals behind them.
-        let (stride, tail) = match options.signal_per_copy && piece.is_some() {
+        let copy_bytes = g.i32(if copies { unit } else { 0 });
+        let (stride, tail) = match options.signal_per_copy && copies {
             true => (g.add(copy_bytes, signal_bytes, "stride")?, g.i32(0)),
             false => (copy_bytes, signal_bytes),
         };
-        let lanes_bytes = g.mul(group.count, stride, "lanes.bytes")?;
-        let total = g.zext64(g.add(lanes_bytes, tail, "total")?, "total.wide")?;
-        let base = self.reserve(queue, group, total)?;
-        let ring = self.queue_ptr(queue, handle::QUEUE_BUF, "ring")?;
-        let own = g.zext64(g.mul(group.index, stride, "own")?, "")?;
+        let lanes = g.mul(group.count, stride, "lanes.bytes")?;
+        let total = g.zext64(g.add(lanes, tail, "total")?, "total.wide")?;
+        Ok(Packets { stride, lanes, total })
+    }
+
+    /// Writes this lane's packets, and the first lane of the group its signals, from `base` on.
+    #[expect(clippy::too_many_arguments, reason = "all of them vary, and both ways of posting write the same")]
+    pub(crate) fn write_packets(
+        &self,
+        ring: PointerValue<'ctx>,
+        base: Int<'ctx>,
+        group: &Group<'ctx>,
+        packets: &Packets<'ctx>,
+        piece: Option<Piece<'ctx>>,
+        signals: &Signals<'ctx>,
+        options: &PostOptions,
+    ) -> Result<()> {
+        let g = &self.g;
+        let own = g.zext64(g.mul(group.index, packets.stride, "own")?, "")?;
         let mut at = g.add(base, own, "position")?;
         if let Some(piece) = piece {
             self.write_unit(ring, at, self.copy_dwords(piece)?)?;
         }
-        let per_copy = options.signal_per_copy && piece.is_some();
-        if !signals.slots.is_empty() {
-            let leads = if per_copy { None } else { group.leads };
-            at = match per_copy {
-                true => g.add(at, g.i64(unit.into()), "signal.position")?,
-                false => g.add(base, g.zext64(lanes_bytes, "")?, "signal.position")?,
-            };
-            let write = || self.write_signals(ring, at, &signals.slots);
-            match (leads, signals.when) {
-                (Some(leads), Some(when)) => g.if_then(g.and(leads, when, "signals")?, "signals", write)?,
-                (Some(one), None) | (None, Some(one)) => g.if_then(one, "signals", write)?,
-                (None, None) => write()?,
-            }
-        }
-        self.stores_done()?;
-        if options.aggregate {
+        if signals.slots.is_empty() {
             return Ok(());
         }
-        let end = g.add(base, total, "end")?;
-        match group.leads {
-            Some(leads) => g.if_then(leads, "publish", || self.publish(queue, base, end)),
-            None => self.publish(queue, base, end),
+        let per_copy = options.signal_per_copy && piece.is_some();
+        let leads = if per_copy { None } else { group.leads };
+        at = match per_copy {
+            true => g.add(at, g.i64(self.facts.unit_bytes), "signal.position")?,
+            false => g.add(base, g.zext64(packets.lanes, "")?, "signal.position")?,
+        };
+        let write = || self.write_signals(ring, at, &signals.slots);
+        match (leads, signals.when) {
+            (Some(leads), Some(when)) => g.if_then(g.and(leads, when, "signals")?, "signals", write),
+            (Some(one), None) | (None, Some(one)) => g.if_then(one, "signals", write),
+            (None, None) => write(),
         }
     }
 
@@ -322,57 +378,5 @@ impl<'ctx> Sdma<'_, 'ctx> {
             self.write_unit(ring, self.g.add(at, skip, "")?, self.atomic_dwords(*slot)?)?;
         }
         Ok(())
-    }
-
-    /// A linear copy packet of seven dwords and one zero dword, which is a NOP.
-    fn copy_dwords(&self, piece: Piece<'ctx>) -> Result<[Int<'ctx>; 8]> {
-        let g = &self.g;
-        let posted = &self.facts.posted;
-        let size = g.sub(g.trunc32(piece.bytes, "")?, g.i32(1), "bytes_minus_1")?;
-        let (src_lo, src_hi) = self.halves(piece.src, "src")?;
-        let (dst_lo, dst_hi) = self.halves(piece.dst, "dst")?;
-        Ok([g.i32(posted.copy_header), size, g.i32(posted.copy_parameter), src_lo, src_hi, dst_lo, dst_hi, g.i32(0)])
-    }
-
-    /// A 64-bit atomic add of one.
-    fn atomic_dwords(&self, slot: Int<'ctx>) -> Result<[Int<'ctx>; 8]> {
-        let zero = self.g.i32(0);
-        let (lo, hi) = self.halves(slot, "slot")?;
-        Ok([self.g.i32(self.facts.posted.atomic_add64_header), lo, hi, self.g.i32(1), zero, zero, zero, zero])
-    }
-
-    fn halves(&self, value: Int<'ctx>, name: &str) -> Result<(Int<'ctx>, Int<'ctx>)> {
-        let low = self.g.trunc32(value, &format!("{name}.lo"))?;
-        let high = self.g.trunc32(self.g.lshr(value, 32, "")?, &format!("{name}.hi"))?;
-        Ok((low, high))
-    }
-
-    /// Address of the slot in our own pool that counts signals of `sender` on a queue.
-    pub(crate) fn local_slot(&self, sender: Int<'ctx>, queue: u32) -> Result<Int<'ctx>> {
-        let pool = self.comm_ptr(in_dev_comm(sdma_context::SIGNAL_BUF), "signals")?;
-        let at = self.slot_in(pool, sender, queue)?;
-        Ok(self.g.builder.build_ptr_to_int(at, self.g.context.i64_type(), "slot")?)
-    }
-
-    /// Address of our slot in the pool of `peer`.
-    fn remote_slot(&self, peer: Int<'ctx>, queue: u32) -> Result<Int<'ctx>> {
-        let g = &self.g;
-        let table = self.comm_ptr(in_dev_comm(sdma_context::PEER_SIGNAL_PTRS), "peer_signals")?;
-        let at = g.offset(table, g.shl(g.zext64(peer, "")?, 3, "")?, "peer_signals.at")?;
-        let pool = self.ptr_field(at, 0, "peer_pool")?;
-        let at = self.slot_in(pool, self.lsa_rank()?, queue)?;
-        Ok(g.builder.build_ptr_to_int(at, g.context.i64_type(), "slot")?)
-    }
-
-    pub(crate) fn slot_in(
-        &self,
-        pool: PointerValue<'ctx>,
-        sender: Int<'ctx>,
-        queue: u32,
-    ) -> Result<PointerValue<'ctx>> {
-        let g = &self.g;
-        let row = g.mul(sender, self.num_queues()?, "row")?;
-        let index = g.zext64(g.add(row, g.i32(queue), "slot.index")?, "")?;
-        g.offset(pool, g.mul(index, g.i64(SIGNAL_BYTES.into()), "")?, "slot.at")
     }
 }

@@ -41,12 +41,17 @@ impl<'ctx> Sdma<'_, 'ctx> {
         self.ptr_field(queue.at, offset, name)
     }
 
+    /// Where the last read position that a producer saw is kept, in the handle itself.
+    pub(crate) fn read_index(&self, queue: &Queue<'ctx>) -> Result<PointerValue<'ctx>> {
+        self.g.field(queue.at, handle::CACHED_HW_READ_INDEX.into(), "read_index")
+    }
+
     /// Reserves `bytes` (64-bit, uniform) for the group and waits until the ring has room. Yields the start position,
     /// uniform.
     pub(crate) fn reserve(&self, queue: &Queue<'ctx>, group: &Group<'ctx>, bytes: Int<'ctx>) -> Result<Int<'ctx>> {
         let g = &self.g;
         let cached = self.queue_ptr(queue, handle::CACHED_WPTR, "cached_wptr")?;
-        let hint_at = g.field(queue.at, handle::CACHED_HW_READ_INDEX.into(), "read_index")?;
+        let hint_at = self.read_index(queue)?;
         let add = || g.atomic_add(cached, bytes, Ordering::Monotonic, Scope::AGENT, "reserved");
         let base = match group.leads {
             Some(leads) => g.if_value(leads, "reserve", add)?,
@@ -73,7 +78,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// Would bytes up to `end` leave less than one unit free if the engine has read up to `read`?
-    fn is_short(&self, end: Int<'ctx>, read: Int<'ctx>) -> Result<Int<'ctx>> {
+    pub(crate) fn is_short(&self, end: Int<'ctx>, read: Int<'ctx>) -> Result<Int<'ctx>> {
         let in_flight = self.g.sub(end, read, "in_flight")?;
         self.g.cmp(IntPredicate::UGT, in_flight, self.g.i64(self.facts.max_in_flight_bytes), "short")
     }
@@ -119,6 +124,15 @@ impl<'ctx> Sdma<'_, 'ctx> {
         g.br(poll)?;
         g.at(turn);
         self.ring(queue, end)
+    }
+
+    /// As [`Sdma::publish`], but only if it is this group's turn now; whether it was.
+    pub(crate) fn try_publish(&self, queue: &Queue<'ctx>, base: Int<'ctx>, end: Int<'ctx>) -> Result<Int<'ctx>> {
+        let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
+        let now = self.load_agent(committed, "committed.now")?;
+        let mine = self.g.cmp(IntPredicate::EQ, now, base, "my_turn")?;
+        self.g.if_then(mine, "turn.ring", || self.ring(queue, end))?;
+        Ok(mine)
     }
 
     /// Write pointer, doorbell, committed pointer, each complete before the next. mori has no wait between them.
