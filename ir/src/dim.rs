@@ -12,6 +12,18 @@ use std::sync::Arc;
 use crate::expr::{BinOp, Expr, ExprKind, UnOp};
 use crate::name::Name;
 
+/// Nodes, over all terms, up to which a product is multiplied out; a product of many sums would grow without bound.
+const MAX_PRODUCT_NODES: usize = 2048;
+
+/// Nodes of all atoms, and one for each term.
+fn weight(terms: &BTreeMap<Monomial, i64>) -> usize {
+    let mut nodes = terms.len();
+    for atom in terms.keys().flatten() {
+        atom.walk(&mut |_| nodes += 1);
+    }
+    nodes
+}
+
 /// A product of atoms, sorted; the empty product is 1.
 pub type Monomial = Vec<Expr>;
 
@@ -134,9 +146,14 @@ impl Dim {
         if let (Dim::Const(a), Dim::Const(b)) = (self, other) {
             return a.checked_mul(*b).map_or_else(|| Dim::opaque(BinOp::Mul, self, other), Dim::Const);
         }
+        let (left, right) = (self.terms(), other.terms());
+        let nodes = weight(&left).saturating_mul(right.len()) + weight(&right).saturating_mul(left.len());
+        if nodes > MAX_PRODUCT_NODES && left.len().max(right.len()) > 1 {
+            return Dim::opaque(BinOp::Mul, self, other);
+        }
         let mut terms: BTreeMap<Monomial, i64> = BTreeMap::new();
-        for (m, c) in &self.terms() {
-            for (n, d) in &other.terms() {
+        for (m, c) in &left {
+            for (n, d) in &right {
                 let mut product: Monomial = m.iter().chain(n).cloned().collect();
                 product.sort();
                 let slot = terms.entry(product).or_insert(0);
@@ -302,6 +319,13 @@ mod tests {
         let big = Dim::Const(i64::MAX);
         assert_eq!(big.add(&Dim::ONE).as_const(), None);
         assert_eq!(Dim::Const(1 << 40).mul(&Dim::Const(1 << 40)).as_const(), None);
+    }
+
+    #[test]
+    fn products_of_many_sums_stay_small() {
+        let sum = |i: usize| Dim::from(&Name::from(format!("a{i}"))).add(&Dim::from(&Name::from(format!("b{i}"))));
+        let product = (0..60).fold(Dim::ONE, |p, i| p.mul(&sum(i)));
+        assert!(weight(&product.terms()) <= 3 * MAX_PRODUCT_NODES);
     }
 
     #[test]

@@ -204,3 +204,14 @@ fn overflowing_extents_are_errors() {
     );
     assert!(!codes(&text, Level::Tile).is_empty());
 }
+
+#[test]
+fn products_of_sums_are_not_multiplied_out() {
+    let lets: String = (0..40).map(|i| format!("let a{i} = thread.x + {i} * n;\n")).collect();
+    let product = (0..40).map(|i| format!("(a{i} + n)")).collect::<Vec<_>>().join(" * ");
+    accepts(&format!(
+        "kernel k(g: global<f32>[8]) where(n: u64) launch(grid = [1], block = [8]) {{
+           {lets} g[{product} % 8] = 1.0;
+         }}"
+    ));
+}
