@@ -100,6 +100,9 @@ fn deep_nesting_is_an_error() {
         assert!(!parsed.diagnostics.is_empty() && parsed.diagnostics.len() <= 50, "{open}");
         assert!(format(&text).is_err());
     }
+    // The rest is not read at a wrong depth: one error, not fifty.
+    let text = in_kernel(&format!("{}{}", "if true {} else ".repeat(100_000), "{}"));
+    assert_eq!(parse(&text).diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), [Code::TOO_DEEP]);
     assert!(parse_layout(&format!("S[{}", "(".repeat(100_000))).is_err());
     assert_eq!(parse_expr(&format!("{}1", "1 - ".repeat(900))).map(|_| ()), Ok(()));
 }

@@ -130,13 +130,15 @@ pub(super) struct Parser<'s> {
     at: usize,
     /// Blocks, parentheses and calls that are open.
     nesting: u32,
+    /// The rest of the text is left unread.
+    stopped: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'s> Parser<'s> {
     fn new(source: &'s str) -> Parser<'s> {
         let lexed = lex(source, MAX_ERRORS);
-        Parser { source, tokens: lexed.tokens, at: 0, nesting: 0, diagnostics: lexed.diagnostics }
+        Parser { source, tokens: lexed.tokens, at: 0, nesting: 0, stopped: false, diagnostics: lexed.diagnostics }
     }
 
     fn finish(mut self) -> Vec<Diagnostic> {
@@ -144,8 +146,16 @@ impl<'s> Parser<'s> {
         self.diagnostics
     }
 
-    /// Keeps an error, unless there are too many or one at the same place (it would be a consequence).
+    /// Keeps an error, unless there are too many or one at the same place (it would be a consequence). Text nested too
+    /// deeply is not read on: what follows would be read at the wrong depth, and each error would be a consequence.
     fn report(&mut self, error: Diagnostic) {
+        if self.stopped {
+            return;
+        }
+        if error.code == Code::TOO_DEEP {
+            self.stopped = true;
+            self.at = self.tokens.len() - 1;
+        }
         let known = self.diagnostics.iter().any(|d| d.span.lo == error.span.lo);
         if !known && self.diagnostics.len() < MAX_ERRORS {
             self.diagnostics.push(error);
