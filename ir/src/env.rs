@@ -81,7 +81,8 @@ impl Entity {
         match self {
             Entity::Let { ty, .. } | Entity::Scalar(ty) => Some(*ty),
             Entity::Loop { .. } => Some(ScalarTy::Index),
-            Entity::Where(dtype) => Some(ScalarTy::Num(*dtype)),
+            // The dtype says how it is passed; in expressions it counts as it does in shapes, in 64 bits.
+            Entity::Where(_) => Some(ScalarTy::Index),
             Entity::DevComm | Entity::Buffer(_) | Entity::Signal { .. } | Entity::Token => None,
         }
     }

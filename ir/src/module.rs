@@ -78,7 +78,7 @@ pub struct Kernel {
 pub struct WhereParam {
     /// Its name.
     pub name: Name,
-    /// An integer dtype.
+    /// An integer dtype: how it is passed. In expressions it is an `index`.
     pub dtype: DType,
     /// Where it was written.
     pub span: Span,

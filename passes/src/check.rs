@@ -5,7 +5,7 @@
 
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::stmt::walk_block;
-use tilewright_ir::verify::{Level, verify};
+use tilewright_ir::verify::{Level, verify_for};
 use tilewright_ir::{Alloc, Code, Kernel, PrimOp, Space, Span, StmtKind};
 use tilewright_target::{Target, Vendor};
 
@@ -14,7 +14,7 @@ use crate::pipeline::{KernelFacts, PassCx, State};
 /// Runs the pass.
 pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>> {
     let mut errors: Vec<Diagnostic> =
-        verify(&state.module, Level::Lowered, &cx.ops).into_iter().filter(Diagnostic::is_error).collect();
+        verify_for(&state.module, Level::Lowered, &cx.ops, cx.target.warp_size).into_iter().filter(Diagnostic::is_error).collect();
     for kernel in state.module.kernels() {
         let facts = state.kernels.entry(kernel.name.clone()).or_default();
         check_kernel(kernel, cx.target, facts, &mut errors);

@@ -5,7 +5,7 @@
 
 use indexmap::IndexMap;
 use tilewright_ir::diag::Diagnostic;
-use tilewright_ir::verify::{Level, verify};
+use tilewright_ir::verify::{Level, verify_for};
 use tilewright_ir::{Module, Name, OpSet, Span};
 use tilewright_target::{Cost, Target};
 
@@ -132,7 +132,7 @@ pub static PASSES: &[Pass] = &[
 
 fn run_verify(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>> {
     let (errors, warnings): (Vec<_>, Vec<_>) =
-        verify(&state.module, Level::Tile, &cx.ops).into_iter().partition(Diagnostic::is_error);
+        verify_for(&state.module, Level::Tile, &cx.ops, cx.target.warp_size).into_iter().partition(Diagnostic::is_error);
     state.warnings.extend(warnings);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }

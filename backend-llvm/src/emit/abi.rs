@@ -13,7 +13,7 @@ use tilewright_target::mori_abi::dev_comm;
 
 use super::scope::{Buffer, Meaning};
 use super::{Emitter, Error, Result, TargetHooks};
-use crate::generator::AddressSpace;
+use crate::vocabulary::AddressSpace;
 
 /// What an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +168,8 @@ pub(crate) fn bind_parameters<'ctx>(e: &mut Emitter<'_, '_, 'ctx>, function: Fun
             (Some(ParamTy::Scalar(ty)), value) => Meaning::Value(e.loaded(value, *ty)?),
             (None, value) => {
                 let dtype = argument.dtype.unwrap_or(DType::I64);
-                Meaning::Value(e.loaded(value, ScalarTy::Num(dtype))?)
+                let passed = e.loaded(value, ScalarTy::Num(dtype))?;
+                Meaning::Value(e.convert(passed, ScalarTy::Index, tilewright_ir::Span::NONE)?)
             }
             _ => return Err(Error::Build(format!("parameter {number} has another type"))),
         };

@@ -105,7 +105,7 @@ impl<'k> Resolver<'k, '_> {
             }
         }
         for w in &kernel.wheres {
-            let ty = ScalarTy::Num(w.dtype);
+            let ty = ScalarTy::Index;
             let slot = self.define(&w.name, ty, true);
             self.out.scalars.push((w.name.clone(), ty, slot));
         }

@@ -164,7 +164,7 @@ impl Selector<'_> {
         };
         let chosen = answers[winner].as_ref().ok()?;
         let info = self.cx.variants[winner].info();
-        if info.name == "fallback" {
+        if info.name == "fallback" && forced.is_none() {
             self.warnings.push(slow(&answers, self.cx, span, text));
         }
         let mut rw = Rewriter::new(&mut self.names, span);
