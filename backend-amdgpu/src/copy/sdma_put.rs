@@ -121,7 +121,8 @@ fn plan_post(view: &CopyView) -> Result<Post, Reject> {
     let lowest = view.facts.range(&bytes).0;
     let may_be_empty = bytes.as_const().is_none() && lowest.is_none_or(|lo| lo <= 0);
     if view.notify_queue.is_some() && may_be_empty && !uniform(&bytes.to_expr()) {
-        let why = format!("with `notify`, the size ({bytes} B) must be the same in all threads or known to be positive");
+        let why =
+            format!("with `notify`, the size ({bytes} B) must be the same in all threads or known to be positive");
         return Err(Reject::Attribute { why }.with_fix("state it with `assume(… > 0)`"));
     }
     Ok(Post {
