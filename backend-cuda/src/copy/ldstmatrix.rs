@@ -100,7 +100,9 @@ fn check_op(view: &CopyView, load: bool, target: &Target) -> Result<(), Reject> 
             format!("only some lanes of a warp run the copy ({} of {} threads)", view.active.count(), view.cta_threads);
         return Err(Reject::Threads { why });
     }
-    if !view.active.full_groups(view.scope) || view.cta_threads % view.scope.threads(view.warp, view.cta_threads) != 0 {
+    if !view.active.full_groups(view.scope)
+        || !view.cta_threads.is_multiple_of(view.scope.threads(view.warp, view.cta_threads))
+    {
         let why = format!(
             "not all threads of the {} run the copy ({} of {})",
             view.scope,
@@ -331,8 +333,11 @@ fn geometry(
     Err(not_fragment(regs, "has no fragments")) // not reached: one fragment an instruction always fits
 }
 
+/// Digits over warps, over the 8 rows, over the 4 pairs of columns.
+type Lanes = (Vec<Digit>, Vec<Digit>, Vec<Digit>);
+
 /// Splits the thread digits into warps, the 8 rows and the 4 pairs of columns.
-fn lanes(regs: &Operand, threads: Vec<Digit>) -> Result<(Vec<Digit>, Vec<Digit>, Vec<Digit>), Reject> {
+fn lanes(regs: &Operand, threads: Vec<Digit>) -> Result<Lanes, Reject> {
     let list = || {
         let all: Vec<String> = threads.iter().map(|d| format!("{}:{}", d.extent, d.regs)).collect();
         all.join(", ")

@@ -54,7 +54,7 @@ impl Limit {
 /// Widths in bits that hold whole elements and that all sides allow, widest first; for elements of less than a byte only
 /// whole bytes.
 pub(super) fn widths(limits: &[Limit]) -> Vec<u32> {
-    let fits = |w: &u32| limits.iter().all(|l| *w >= l.bits && w % l.bits == 0 && *w <= l.max_bits);
+    let fits = |w: &u32| limits.iter().all(|l| *w >= l.bits && w.is_multiple_of(l.bits) && *w <= l.max_bits);
     WIDTHS.into_iter().filter(fits).collect()
 }
 
