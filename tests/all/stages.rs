@@ -116,35 +116,35 @@ fn asm_body(asm: &str, kernel: &str) -> Vec<String> {
     body
 }
 
-/// The whole body if it is short, else only the lines of interest, with marks where others were left out.
+/// The whole body if it is short, else only the lines of interest, with a mark where others were left out. The mark has no
+/// number: what happens between two accesses is not what is looked at.
 fn window(body: &[String], is_of_interest: fn(&str) -> bool) -> String {
     let mut out = String::new();
-    let mut left_out = 0;
+    let mut left_out = false;
     for line in body {
         if body.len() <= LONG || is_of_interest(line) {
-            if left_out > 0 {
-                let _ = writeln!(out, "        … {left_out} more");
-                left_out = 0;
+            if std::mem::take(&mut left_out) {
+                out.push_str("        …\n");
             }
             let _ = writeln!(out, "{line}");
         } else {
-            left_out += 1;
+            left_out = true;
         }
     }
     out
 }
 
-/// Memory, synchronisation, labels of interest on both kinds of GPU.
+/// The head, memory accesses and synchronisation, on both kinds of GPU.
 fn is_asm_of_interest(line: &str) -> bool {
     const STARTS: &[&str] = &[
         "global_",
         "flat_",
         "buffer_",
+        "scratch_",
         "ds_",
-        "s_waitcnt",
+        "s_waitcnt vm",
         "s_barrier",
         "s_endpgm",
-        "scratch_",
         "ld.global",
         "ld.shared",
         "st.",
@@ -155,14 +155,16 @@ fn is_asm_of_interest(line: &str) -> bool {
         "fence",
         "atom",
         "red.",
-        "cp.",
     ];
     let code = line.trim_start();
     let code = code.strip_prefix('@').and_then(|rest| rest.split_once(' ')).map_or(code, |(_, rest)| rest);
-    !line.starts_with(char::is_whitespace) || STARTS.iter().any(|start| code.starts_with(start))
+    let is_head = !line.starts_with(char::is_whitespace) && !line.starts_with(['.', '$']);
+    is_head || STARTS.iter().any(|start| code.starts_with(start))
 }
 
+/// The head, memory that others see, and synchronisation.
 fn is_llvm_of_interest(line: &str) -> bool {
-    const WORDS: &[&str] = &["load ", "store ", "call ", "fence ", "atomicrmw", "cmpxchg", "define", "ret "];
-    WORDS.iter().any(|word| line.contains(word)) || !line.starts_with(' ')
+    const WORDS: &[&str] =
+        &["store ", "load atomic", "fence ", "waitcnt", "barrier", "atomicrmw", "cmpxchg", "define", "ret "];
+    WORDS.iter().any(|word| line.contains(word))
 }
