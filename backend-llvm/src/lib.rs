@@ -16,10 +16,12 @@ mod error;
 mod generator;
 mod machine;
 mod raw;
+mod vocabulary;
 
 pub use error::Error;
-pub use generator::{AddressSpace, Gen, Int, Ordering, Scope};
+pub use generator::{Gen, Int};
 pub use machine::{Emitted, Machine, MachineSpec, OptLevel, Output};
+pub use vocabulary::{AddressSpace, Ordering, Scope};
 
 /// The folder of the LLVM library this build was linked against.
 pub const LLVM_LIBRARY_FOLDER: &str = env!("TILEWRIGHT_LLVM_LIBDIR");

@@ -56,12 +56,12 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// The value of another active lane (32-bit number).
-    pub(crate) fn from_lane(&self, value: Int<'ctx>, lane: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+    pub(crate) fn of_lane(&self, value: Int<'ctx>, lane: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
         let g = &self.g;
         if value.get_type().get_bit_width() == 64 {
             let high = g.trunc32(g.lshr(value, 32, "")?, "")?;
-            let low = self.from_lane(g.trunc32(value, "")?, lane, &format!("{name}.lo"))?;
-            let high = self.from_lane(high, lane, &format!("{name}.hi"))?;
+            let low = self.of_lane(g.trunc32(value, "")?, lane, &format!("{name}.lo"))?;
+            let high = self.of_lane(high, lane, &format!("{name}.hi"))?;
             return g.or(g.shl(g.zext64(high, "")?, 32, "")?, g.zext64(low, "")?, name);
         }
         let byte = g.shl(lane, 2, "lane.byte")?;
@@ -69,10 +69,10 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// A condition of another active lane.
-    pub(crate) fn flag_from(&self, flag: Int<'ctx>, lane: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
+    pub(crate) fn flag_of(&self, flag: Int<'ctx>, lane: Int<'ctx>, name: &str) -> Result<Int<'ctx>> {
         let g = &self.g;
         let wide = g.builder.build_int_z_extend(flag, g.context.i32_type(), "")?;
-        let there = self.from_lane(wide, lane, "")?;
+        let there = self.of_lane(wide, lane, "")?;
         g.cmp(inkwell::IntPredicate::NE, there, g.i32(0), name)
     }
 

@@ -33,12 +33,12 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let base = g.if_value(leads, "reserve", || {
             g.atomic_add(cached, packets.total, Ordering::Monotonic, Scope::AGENT, "reserved")
         })?;
-        let base = self.from_lane(base, leader, "base")?;
+        let base = self.of_lane(base, leader, "base")?;
         let end = g.add(base, packets.total, "end")?;
         let hint_at = self.read_index(queue)?;
         let hint = self.load_agent(hint_at, "hint")?;
         let full = self.is_short(end, hint)?;
-        let full = self.flag_from(full, leader, "full.first")?;
+        let full = self.flag_of(full, leader, "full.first")?;
 
         let before = g.here()?;
         let [head, sleep, done] = g.blocks(["groups", "groups.sleep", "groups.end"])?;
@@ -60,7 +60,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
             g.if_then(g.builder.build_not(short, "room")?, "refresh.room", || self.store_agent(read, hint_at))?;
             Ok(short)
         })?;
-        let full = self.flag_from(still, leader, "full.now")?;
+        let full = self.flag_of(still, leader, "full.now")?;
         let writes = g.and(unwritten, g.builder.build_not(full, "")?, "writes")?;
         g.if_then(writes, "write", || {
             let ring = self.queue_ptr(queue, handle::QUEUE_BUF, "ring")?;

@@ -16,7 +16,8 @@ use tilewright_target::mori_abi::window_device;
 use super::scalar::Value;
 use super::scope::{Buffer, Meaning};
 use super::{Emitter, Error, Result, TargetHooks};
-use crate::generator::{AddressSpace, Gen, Int};
+use crate::generator::{Gen, Int};
+use crate::vocabulary::AddressSpace;
 
 /// Least alignment of a shared or local buffer in bytes: the widest access.
 const LEAST_ALIGN: u32 = 16;

@@ -30,8 +30,9 @@ pub use ops::{arg, arg_expr, arg_place};
 pub use scalar::Value;
 
 use crate::error::Error;
-use crate::generator::{Gen, Ordering};
+use crate::generator::Gen;
 use crate::machine::Machine;
+use crate::vocabulary::Ordering;
 use scope::Names;
 
 type Result<T> = std::result::Result<T, Error>;

@@ -7,7 +7,7 @@ use tilewright_ir::{Place, PrimArg, PrimOp, ScalarTy, Span};
 
 use super::stmt::scope_word;
 use super::{Emitter, Error, FenceScope, Result};
-use crate::generator::{Ordering, Scope};
+use crate::vocabulary::{Ordering, Scope};
 
 impl<'ctx> Emitter<'_, '_, 'ctx> {
     pub(crate) fn prim(&mut self, op: &PrimOp, span: Span) -> Result<()> {
