@@ -13,8 +13,10 @@ use crate::pipeline::{KernelFacts, PassCx, State};
 
 /// Runs the pass.
 pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>> {
-    let mut errors: Vec<Diagnostic> =
-        verify_for(&state.module, Level::Lowered, &cx.ops, cx.target.warp_size).into_iter().filter(Diagnostic::is_error).collect();
+    let mut errors: Vec<Diagnostic> = verify_for(&state.module, Level::Lowered, &cx.ops, cx.target.warp_size)
+        .into_iter()
+        .filter(Diagnostic::is_error)
+        .collect();
     for kernel in state.module.kernels() {
         let facts = state.kernels.entry(kernel.name.clone()).or_default();
         check_kernel(kernel, cx.target, facts, &mut errors);
@@ -54,7 +56,8 @@ fn check_kernel(kernel: &Kernel, target: &Target, facts: &mut KernelFacts, error
         _ => {}
     });
     if target.vendor == Vendor::Nvidia && uses_signals(kernel) {
-        let why = format!("kernel `{}` uses signals between ranks, which {} does not have yet", kernel.name, target.name);
+        let why =
+            format!("kernel `{}` uses signals between ranks, which {} does not have yet", kernel.name, target.name);
         refuse(kernel.span, why, "compile it for gfx942 or gfx950; windows and signals on NVIDIA targets are to come");
     }
 }
@@ -79,12 +82,14 @@ fn uses_signals(kernel: &Kernel) -> bool {
 /// Ops that the target does not have.
 fn refused_op(op: &PrimOp, kernel: &Kernel, target: &Target) -> Option<(String, &'static str)> {
     match op.op.as_str() {
-        "nv.ldmatrix" if !target.has_ldmatrix() => {
-            Some((format!("{} has no ldmatrix; it needs {}", target.name, Target::min_arch_for_ldmatrix()), "use `copy`"))
-        }
-        "nv.stmatrix" if !target.has_stmatrix() => {
-            Some((format!("{} has no stmatrix; it needs {}", target.name, Target::min_arch_for_stmatrix()), "use `copy`"))
-        }
+        "nv.ldmatrix" if !target.has_ldmatrix() => Some((
+            format!("{} has no ldmatrix; it needs {}", target.name, Target::min_arch_for_ldmatrix()),
+            "use `copy`",
+        )),
+        "nv.stmatrix" if !target.has_stmatrix() => Some((
+            format!("{} has no stmatrix; it needs {}", target.name, Target::min_arch_for_stmatrix()),
+            "use `copy`",
+        )),
         name if name.starts_with("sdma.") && target.vendor == Vendor::Amd && !target.has_sdma() => {
             Some((format!("{} has no SDMA engines that a kernel can drive", target.name), "use `carry = any`"))
         }

@@ -193,7 +193,11 @@ impl Lowerer<'_> {
         let mut rw = Rewriter::new(&mut self.names, span);
         let poll = |rw: &mut Rewriter| {
             let base = rw.fresh("base");
-            let entry = rw.place(&table, None, Expr::new(ExprKind::Cast(tilewright_ir::ScalarTy::Index, Box::new(from.clone()))));
+            let entry = rw.place(
+                &table,
+                None,
+                Expr::new(ExprKind::Cast(tilewright_ir::ScalarTy::Index, Box::new(from.clone()))),
+            );
             rw.stmt(StmtKind::Load { name: base.clone(), from: entry });
             let want = Expr::var(&base).add(expected.clone());
             rw.prim(
@@ -230,8 +234,12 @@ pub(crate) fn barrier_scope(scope: Scope) -> Option<AttrValue> {
 }
 
 fn unknown_count(signal: &Name, span: Span) -> Diagnostic {
-    Diagnostic::error(Code::EXPECTED_NOT_AFFINE, span, format!("the number of notifies of `{signal}` is not known here"))
-        .help("write it: `wait s from r, expected = n;`")
+    Diagnostic::error(
+        Code::EXPECTED_NOT_AFFINE,
+        span,
+        format!("the number of notifies of `{signal}` is not known here"),
+    )
+    .help("write it: `wait s from r, expected = n;`")
 }
 
 /// A place by position in the buffer's own memory.
@@ -246,9 +254,11 @@ pub(crate) fn flat_place(place: &Place, at: &Context) -> Result<Place, Diagnosti
         .ok_or_else(|| Diagnostic::error(Code::UNKNOWN_NAME, place.span, format!("`{}` is not a buffer", place.buf)))?;
     let layout = ty.layout();
     if let Some(axis) = layout.tile.thread_axes().first() {
-        let message = format!("`{}` is spread over threads ({axis}), so an element of it has no one owner here", place.buf);
-        return Err(Diagnostic::error(Code::LOCAL_OWNER, place.span, message)
-            .help("copy the tile to shared or global memory, or use a `local` without a layout, which each thread has whole"));
+        let message =
+            format!("`{}` is spread over threads ({axis}), so an element of it has no one owner here", place.buf);
+        return Err(Diagnostic::error(Code::LOCAL_OWNER, place.span, message).help(
+            "copy the tile to shared or global memory, or use a `local` without a layout, which each thread has whole",
+        ));
     }
     let flat = layout.offset_expr(index, &ty.shape, &at.facts).map_err(|e| {
         Diagnostic::error(Code::BAD_LAYOUT, place.span, format!("`{}` cannot be indexed: {e}", place.buf))

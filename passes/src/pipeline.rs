@@ -116,7 +116,11 @@ pub static PASSES: &[Pass] = &[
     // First of all the rules of the language, so that every later pass may rely on names, types, shapes and scopes.
     Pass { name: "verify", summary: "Check of the language's rules at tile level", run: run_verify },
     // How many notifies each wait is for can be read off only while the copies that notify are still there.
-    Pass { name: "count-signals", summary: "Derivation of the counts that signal waits are for", run: crate::count_signals::run },
+    Pass {
+        name: "count-signals",
+        summary: "Derivation of the counts that signal waits are for",
+        run: crate::count_signals::run,
+    },
     // Copies become primitive ops while regions, layouts and guards are still as the author wrote them; elementwise tile
     // ops go the same way. Afterwards no tile op remains, and each posted copy says how it completes.
     Pass { name: "select-copies", summary: "Choice of a variant for each copy", run: crate::select::engine::run },
@@ -131,8 +135,9 @@ pub static PASSES: &[Pass] = &[
 ];
 
 fn run_verify(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>> {
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        verify_for(&state.module, Level::Tile, &cx.ops, cx.target.warp_size).into_iter().partition(Diagnostic::is_error);
+    let (errors, warnings): (Vec<_>, Vec<_>) = verify_for(&state.module, Level::Tile, &cx.ops, cx.target.warp_size)
+        .into_iter()
+        .partition(Diagnostic::is_error);
     state.warnings.extend(warnings);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }

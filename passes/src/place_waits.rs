@@ -13,7 +13,8 @@
 use indexmap::IndexMap;
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::{
-    AttrValue, Block, Code, CommField, Completion, Expr, ExprKind, Name, OpSet, PrimArg, PrimOp, Scope, Span, Special, Stmt, StmtKind,
+    AttrValue, Block, Code, CommField, Completion, Expr, ExprKind, Name, OpSet, PrimArg, PrimOp, Scope, Span, Special,
+    Stmt, StmtKind,
 };
 
 use crate::effects::{Access, effects_of};
@@ -125,8 +126,12 @@ impl Placer<'_> {
             StmtKind::WaitToken(token) => match self.tokens.get(&token).cloned() {
                 Some(pending) => wait_for(&pending, span, out),
                 None => self.errors.push(
-                    Diagnostic::error(Code::TOKEN_USE, span, format!("no copy made the token `{token}` before this wait"))
-                        .help("make it with `t = copy_async …;` in this block or one around it"),
+                    Diagnostic::error(
+                        Code::TOKEN_USE,
+                        span,
+                        format!("no copy made the token `{token}` before this wait"),
+                    )
+                    .help("make it with `t = copy_async …;` in this block or one around it"),
                 ),
             },
             StmtKind::For { var, lo, hi, unroll, body } => {
@@ -179,7 +184,8 @@ fn wait_for(pending: &Pending, span: Span, out: &mut Block) {
             out.push(Stmt::new(StmtKind::Prim(op), span));
             if pending.writes_here {
                 // What the engine wrote may stand stale in this CU's caches.
-                let acquire = PrimOp::new("fence.acquire", vec![], vec![("scope", AttrValue::Sym(Name::new("system")))]);
+                let acquire =
+                    PrimOp::new("fence.acquire", vec![], vec![("scope", AttrValue::Sym(Name::new("system")))]);
                 out.push(Stmt::new(StmtKind::Prim(acquire), span));
             }
         }

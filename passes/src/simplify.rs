@@ -90,9 +90,7 @@ impl Folder {
             }
             StmtKind::If { cond, then, els } => return self.branch(cond, then, els, span, at, out),
             StmtKind::Load { name, from } => StmtKind::Load { name, from: self.place(&from, at) },
-            StmtKind::Store { to, value } => {
-                StmtKind::Store { to: self.place(&to, at), value: self.expr(&value, at) }
-            }
+            StmtKind::Store { to, value } => StmtKind::Store { to: self.place(&to, at), value: self.expr(&value, at) },
             StmtKind::Assume(e) => match self.expr(&e, at) {
                 e if e.kind == ExprKind::Bool(true) => return,
                 e => StmtKind::Assume(e),

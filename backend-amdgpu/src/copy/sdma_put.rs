@@ -21,9 +21,6 @@ use tilewright_passes::select::{
 };
 use tilewright_target::{Basis, Cost, Target};
 
-/// The variant.
-pub static VARIANT: &SdmaPut = &SdmaPut;
-
 /// See the head of this file.
 #[derive(Debug)]
 pub struct SdmaPut;

@@ -130,13 +130,7 @@ impl Selector<'_> {
     }
 
     /// `after flag == value`: each active thread polls the flag before it starts.
-    fn wait_flag(
-        &mut self,
-        flag: tilewright_ir::Place,
-        value: tilewright_ir::Expr,
-        span: Span,
-        at: &Context,
-    ) -> Block {
+    fn wait_flag(&mut self, flag: tilewright_ir::Place, value: tilewright_ir::Expr, span: Span, at: &Context) -> Block {
         let mut rw = Rewriter::new(&mut self.names, span);
         match crate::lower::flat_place(&flag, at) {
             Ok(flat) => rw.prim("mem.wait_eq", vec![PrimArg::Place(flat), PrimArg::Expr(value)], vec![]),
@@ -150,7 +144,8 @@ impl Selector<'_> {
         let span = view.span;
         let forced = view.attrs.variant.clone();
         let group = CopyGroup { copies: vec![view] };
-        let answers: Vec<Result<Candidate, Reject>> = self.cx.variants.iter().map(|v| v.plan(&group, self.cx.target)).collect();
+        let answers: Vec<Result<Candidate, Reject>> =
+            self.cx.variants.iter().map(|v| v.plan(&group, self.cx.target)).collect();
         if let Some(name) = &forced
             && !self.cx.variants.iter().any(|v| v.info().name == name)
         {
@@ -198,7 +193,12 @@ impl Selector<'_> {
         best.map(|(i, ..)| i)
     }
 
-    fn verdicts(&self, answers: &[Result<Candidate, Reject>], winner: usize, forced: Option<&str>) -> Vec<CandidateDecision> {
+    fn verdicts(
+        &self,
+        answers: &[Result<Candidate, Reject>],
+        winner: usize,
+        forced: Option<&str>,
+    ) -> Vec<CandidateDecision> {
         let best = self.cx.variants[winner].info();
         let best_cost = answers[winner].as_ref().map(|c| c.cost.picoseconds).unwrap_or(0);
         let decide = |(i, answer): (usize, &Result<Candidate, Reject>)| {
@@ -225,9 +225,18 @@ impl Selector<'_> {
     }
 
     /// The error when no variant may carry the copy.
-    fn nobody(&self, answers: &[Result<Candidate, Reject>], forced: Option<&str>, span: Span, text: &str) -> Diagnostic {
+    fn nobody(
+        &self,
+        answers: &[Result<Candidate, Reject>],
+        forced: Option<&str>,
+        span: Span,
+        text: &str,
+    ) -> Diagnostic {
         let rejects = || {
-            answers.iter().enumerate().filter_map(|(i, a)| a.as_ref().err().map(|r| (self.cx.variants[i].info().name, r)))
+            answers
+                .iter()
+                .enumerate()
+                .filter_map(|(i, a)| a.as_ref().err().map(|r| (self.cx.variants[i].info().name, r)))
         };
         if let Some(name) = forced
             && let Some((_, reject)) = rejects().find(|(n, _)| *n == name)
@@ -240,7 +249,8 @@ impl Selector<'_> {
             };
         }
         let target = self.cx.target.name;
-        let mut d = Diagnostic::error(Code::NO_VARIANT, span, format!("no variant on {target} accepts this copy")).label(text.to_owned());
+        let mut d = Diagnostic::error(Code::NO_VARIANT, span, format!("no variant on {target} accepts this copy"))
+            .label(text.to_owned());
         for (name, reject) in rejects() {
             d = d.help(match reject.fix() {
                 Some(fix) => format!("{name}: {reject}; {fix}"),
@@ -259,8 +269,12 @@ impl Selector<'_> {
         match pointwise::lower(op, &view, &sources, &mut rw) {
             Ok(()) => out.extend(rw.finish()),
             Err(reject) => self.errors.push(
-                Diagnostic::error(Code::NO_VARIANT, span, format!("`{}` cannot be lowered: {reject}", op.kind.as_str()))
-                    .help(reject.fix().unwrap_or("use regions that the same threads own, or stage through shared memory")),
+                Diagnostic::error(
+                    Code::NO_VARIANT,
+                    span,
+                    format!("`{}` cannot be lowered: {reject}", op.kind.as_str()),
+                )
+                .help(reject.fix().unwrap_or("use regions that the same threads own, or stage through shared memory")),
             ),
         }
     }
@@ -299,7 +313,8 @@ fn unknown_variant(name: &str, cx: &PassCx, span: Span) -> Diagnostic {
 
 /// The warning of the scalar fallback, with the reason of each faster variant.
 fn slow(answers: &[Result<Candidate, Reject>], cx: &PassCx, span: Span, text: &str) -> Diagnostic {
-    let mut d = Diagnostic::warning(Code::SCALAR_FALLBACK, span, "this copy is carried element by element").label(text.to_owned());
+    let mut d = Diagnostic::warning(Code::SCALAR_FALLBACK, span, "this copy is carried element by element")
+        .label(text.to_owned());
     for (i, answer) in answers.iter().enumerate() {
         if let Err(reject) = answer {
             d = d.help(format!("{}: {reject}", cx.variants[i].info().name));
@@ -325,7 +340,9 @@ impl Names {
         kernel.params.iter().for_each(|p| names.take(&p.name));
         kernel.wheres.iter().for_each(|w| names.take(&w.name));
         tilewright_ir::stmt::walk_block(&kernel.body, &mut |stmt| match &stmt.kind {
-            StmtKind::Let { name, .. } | StmtKind::Load { name, .. } | StmtKind::Signal { name, .. } => names.take(name),
+            StmtKind::Let { name, .. } | StmtKind::Load { name, .. } | StmtKind::Signal { name, .. } => {
+                names.take(name)
+            }
             StmtKind::Alloc(a) => names.take(&a.name),
             StmtKind::For { var, .. } => names.take(var),
             StmtKind::Tile(op) => op.token.iter().for_each(|t| names.take(t)),

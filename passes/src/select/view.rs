@@ -5,8 +5,8 @@
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::env::Env;
 use tilewright_ir::facts::Facts;
-use tilewright_ir::threads::ActiveSet;
 use tilewright_ir::layout::Interval;
+use tilewright_ir::threads::ActiveSet;
 use tilewright_ir::{Code, Dim, Index, Kernel, Name, Region, Source, Span, TileKind, TileOp};
 
 use super::variant::{CopyView, Operand};

@@ -8,10 +8,8 @@ pub(crate) fn run(source: &str, names: &[&str]) -> Result<State, Vec<Diagnostic>
     let parsed = text::parse(source);
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
     let cx = PassCx { target: &tilewright_target::GFX950, variants: &[], ops: OpSet::default() };
-    let passes: Vec<_> = names
-        .iter()
-        .map(|n| PASSES.iter().find(|p| p.name == *n).unwrap_or_else(|| panic!("no pass {n}")))
-        .collect();
+    let passes: Vec<_> =
+        names.iter().map(|n| PASSES.iter().find(|p| p.name == *n).unwrap_or_else(|| panic!("no pass {n}"))).collect();
     run_passes(parsed.module, &passes, &cx, &mut ())
 }
 
