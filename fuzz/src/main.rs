@@ -18,6 +18,8 @@ use tilewright_ir::interp::SplitMix64;
 use tilewright_ir::text::{parse, print};
 use tilewright_target::TARGETS;
 
+use mutate::Corpus;
+
 const USAGE: &str = "usage: tilewright-fuzz [--cases N] [--seed S] [--first N]\n";
 
 /// A case that takes longer is a hang; the compiler takes milliseconds for such files.
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let corpus = corpus();
-    if corpus.is_empty() {
+    if corpus.right.is_empty() {
         eprintln!("error: no examples found");
         return ExitCode::FAILURE;
     }
@@ -64,7 +66,7 @@ fn read_args() -> Option<Args> {
 }
 
 /// The texts that cases are made from.
-fn corpus() -> Vec<String> {
+fn corpus() -> Corpus {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let mut paths = Vec::new();
     for folder in ["examples", "tests/errors"] {
@@ -72,11 +74,13 @@ fn corpus() -> Vec<String> {
         paths.extend(entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "tile")));
     }
     paths.sort();
-    paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+    let all: Vec<String> = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+    let right = all.iter().filter(|text| parse_and_verify(text).is_ok()).cloned().collect();
+    Corpus { all, right }
 }
 
 /// Runs the cases; was every one good?
-fn all_cases(args: &Args, corpus: &[String], watch: &Watch) -> bool {
+fn all_cases(args: &Args, corpus: &Corpus, watch: &Watch) -> bool {
     let (mut verified, mut bad) = (0u64, 0u64);
     for number in args.first..args.first.saturating_add(args.cases) {
         let mut random = SplitMix64::new(args.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));

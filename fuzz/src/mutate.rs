@@ -125,13 +125,69 @@ const NUMBERS: &[&str] = &[
     "1e400",
 ];
 
-/// A text of the corpus with one to eight changes.
-pub(crate) fn mutate(corpus: &[String], random: &mut SplitMix64) -> String {
-    let mut text = pick(corpus, random).clone().into_bytes();
-    for _ in 0..1 + below(random, 8) {
-        change(&mut text, corpus, random);
+/// Words that may stand for each other: a change within a class often leaves a file right.
+const CLASSES: &[&[&str]] = &[
+    &["by thread", "by warp", "by warpgroup", "by cta"],
+    &[
+        "f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "u64", "i32", "u32", "i16", "u16", "i8", "u8", "i4",
+        "u4", "f4", "bool",
+    ],
+    &["global", "window"],
+    &["shared", "local"],
+    &["@laneid", "@warpid", "@tx", "@tid_in_wg", "@wid_in_wg", "@wgid", ""],
+    &["thread.x", "thread.linear", "thread.lane", "thread.warp", "block.x"],
+    &["warp = 32", "warp = 64", "warp = target"],
+    &["iota", "random(seed = 1)", "0"],
+    &[" + ", " - ", " * ", " / ", " % ", " & ", " ^ "],
+    &[" < ", " <= ", " == ", " != ", " >= "],
+    &["swizzle(3,3,3)", "swizzle(2,3,3)", "swizzle_outer(3,3,3)", ""],
+    &[", notify ready", ", carry = any", ", vec = 32", ", variant = \"fallback\"", ""],
+    &["copy ", "t = copy_async ", "add "],
+    &["sync cta;", "sync warp;", ""],
+];
+
+/// The texts that cases are made from.
+pub(crate) struct Corpus {
+    /// All of them.
+    pub(crate) all: Vec<String>,
+    /// Those without errors.
+    pub(crate) right: Vec<String>,
+}
+
+/// A text of the corpus, changed: half of the cases gently, so that many stay right, the others anyhow.
+pub(crate) fn mutate(corpus: &Corpus, random: &mut SplitMix64) -> String {
+    let gentle = below(random, 2) == 0;
+    let mut text = pick(if gentle { &corpus.right } else { &corpus.all }, random).clone().into_bytes();
+    let most = 1 + below(random, 6);
+    for _ in 0..1 + below(random, most) {
+        if gentle {
+            change_gently(&mut text, random);
+        } else {
+            change(&mut text, &corpus.all, random);
+        }
     }
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Replaces a number or a word by another of its kind.
+fn change_gently(text: &mut Vec<u8>, random: &mut SplitMix64) {
+    let at = below(random, text.len() + 1);
+    if below(random, 3) == 0 {
+        return replace_number(text, at, random);
+    }
+    let class = pick(CLASSES, random);
+    let places: Vec<(usize, usize)> = class
+        .iter()
+        .filter(|word| !word.is_empty())
+        .flat_map(|word| {
+            let hits = text.windows(word.len()).enumerate().filter(|(_, w)| *w == word.as_bytes());
+            hits.map(|(at, _)| (at, word.len())).collect::<Vec<_>>()
+        })
+        .collect();
+    if !places.is_empty() {
+        let (at, length) = *pick(&places, random);
+        text.splice(at..at + length, pick(class, random).bytes());
+    }
 }
 
 fn change(text: &mut Vec<u8>, corpus: &[String], random: &mut SplitMix64) {
@@ -176,7 +232,7 @@ fn swap_lines(text: &mut Vec<u8>, random: &mut SplitMix64) {
 
 /// A number below `n`; 0 if there is none.
 fn below(random: &mut SplitMix64, n: usize) -> usize {
-    (random.next() % n.max(1) as u64) as usize
+    random.below(n)
 }
 
 fn pick<'a, T>(from: &'a [T], random: &mut SplitMix64) -> &'a T {
