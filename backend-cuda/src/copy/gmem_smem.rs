@@ -2,7 +2,7 @@
 //!
 //! # Accepts
 //! Global, shared or this rank's window memory on both sides, in any combination. Any scope, dtype, swizzle and number of
-//! elements; the active threads must be the same number in each group of the scope.
+//! elements. Where groups of the scope have different numbers of active threads, as many work as the smallest has.
 //!
 //! # Emits
 //! Neighbouring threads take neighbouring accesses (in the order of the side in device memory): `vec.copy` of the widest

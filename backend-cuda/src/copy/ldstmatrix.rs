@@ -27,7 +27,7 @@ use tilewright_ir::{
 };
 use tilewright_passes::select::partition::{conflict_ways, coordinate, gate, refine};
 use tilewright_passes::select::{
-    Candidate, CopyGroup, CopyVariant, CopyView, Operand, ParamValue, Reject, Rewriter, VariantInfo,
+    Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Operand, ParamValue, Reject, Rewriter, VariantInfo,
 };
 use tilewright_target::Target;
 
@@ -468,24 +468,47 @@ fn candidate(view: &CopyView, load: bool, regs: &Operand, shared: &Operand, fit:
         ("m_total", ParamValue::Int(fit.held)),
     ];
     params.push(("lane_axis", ParamValue::Text(fit.axis.as_str().to_owned())));
-    let ways = row.map_or(1, |p| {
-        let at = |r: i64| fit.swizzle.map_or(r * p, |s| s.apply(r * p)) * 2;
-        conflict_ways(&(0..ROW).map(at).collect::<Vec<i64>>(), i64::from(ROW_BYTES), target.lds_banks)
-    });
+    let ways = row.map_or(1, |p| conflicts_of(&fit, p, target.lds_banks));
     let mut notes = Vec::new();
     if ways > 1 {
         notes.push(format!("`{}`: {ways}-way bank conflicts", shared.buf));
     }
-    let warps = u64::from(view.active.count() / view.warp.max(1));
+    let guard = guard(view, &fit, load);
+    let runs = |t: &u32| guard.as_ref().is_none_or(|g| view.active.eval_at(g, *t) != Some(0));
+    let warps = view.active.iter().filter(runs).count() as u64 / u64::from(view.warp.max(1));
     let one = target.costs.cu.matrix_access(u64::try_from(fit.num).unwrap_or(1), ways);
     let cost = one.times(u64::try_from(m_outer).unwrap_or(1)).times(warps);
-    let writer =
-        Writer { load, regs: regs.buf.clone(), shared: shared.buf.clone(), guard: guard(view, &fit, load), fit };
+    let writer = Writer { load, regs: regs.buf.clone(), shared: shared.buf.clone(), guard, fit };
     let emit = Box::new(move |rw: &mut Rewriter| {
         writer.write(rw);
         Completion::Done
     });
-    Candidate { params, cost, notes, emit }
+    let conflicts = vec![Conflict { operand: shared.buf.clone(), ways }];
+    Candidate { params, cost, notes, conflicts, emit }
+}
+
+/// The worst of the phases of one instruction: the eight rows of each fragment, `pitch` elements apart, are one phase.
+fn conflicts_of(fit: &Fit, pitch: i64, banks: u32) -> u64 {
+    let base = fit.base.as_const().unwrap_or(0);
+    let phase = |i: i64| {
+        let start = base + fragment_of(i, &fit.tiles);
+        let at = |r: i64| {
+            let m = start + r * pitch;
+            fit.swizzle.map_or(m, |s| s.apply(m)) * 2
+        };
+        conflict_ways(&(0..ROW).map(at).collect::<Vec<i64>>(), i64::from(ROW_BYTES), banks)
+    };
+    (0..fit.num).map(phase).max().unwrap_or(1)
+}
+
+/// Where fragment `i` of an instruction begins in shared memory; symbolic strides count as 0.
+fn fragment_of(mut i: i64, tiles: &[Digit]) -> i64 {
+    let mut at = 0;
+    for d in tiles.iter().rev() {
+        at += i % d.extent * d.shared.as_const().unwrap_or(0);
+        i /= d.extent;
+    }
+    at
 }
 
 /// Whole warps that hold nothing stay out; of warps that hold the same, one stores.

@@ -11,13 +11,15 @@ use super::vector::{Limit, carve, widths};
 use super::walk::Walk;
 use super::work::{Dealing, Workers, deal, deals_evenly, workers};
 use crate::select::rewriter::Rewriter;
-use crate::select::variant::{Candidate, CopyView, Operand, ParamValue, Reject};
+use crate::select::variant::{Candidate, Conflict, CopyView, Operand, ParamValue, Reject};
 
 /// What a thread does at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// `vec.copy` of `n` elements; with an alignment if it is less than the width.
+    /// `vec.copy`, or an op of its kind, of `n` elements; with an alignment if it is less than the width.
     Vector {
+        /// The op.
+        op: &'static str,
         /// Elements.
         n: i64,
         /// Bytes.
@@ -31,10 +33,11 @@ impl Move {
     /// Writes it: `places[0] = places[1]`.
     pub(super) fn write(self, rw: &mut Rewriter, places: &[Place]) {
         match self {
-            Move::Vector { n, align: None } => rw.vec_copy(places[0].clone(), places[1].clone(), n),
-            Move::Vector { n, align: Some(bytes) } => {
+            Move::Vector { op, n, align } => {
                 let args = vec![PrimArg::Place(places[0].clone()), PrimArg::Place(places[1].clone())];
-                rw.prim("vec.copy", args, vec![("n", AttrValue::Int(n)), ("align", AttrValue::Int(bytes))]);
+                let mut attrs = vec![("n", AttrValue::Int(n))];
+                attrs.extend(align.map(|bytes| ("align", AttrValue::Int(bytes))));
+                rw.prim(op, args, attrs);
             }
             Move::Element => {
                 let value = load(rw, places[1].clone());
@@ -76,6 +79,31 @@ pub(super) fn check_attrs(view: &CopyView) -> Result<(), Reject> {
 /// # Errors
 /// The rule that the copy does not meet.
 pub fn plan_vectors(view: &CopyView, target: &Target) -> Result<Candidate, Reject> {
+    plan_vectors_as("vec.copy", view, target)
+}
+
+/// [`plan_vectors`] with another op for the accesses: one with the operands and attributes of `vec.copy` (destination,
+/// source; `n`, `align`), such as an extension brings along. Elements of less than a byte that fill no whole byte are
+/// declined, since only loads and stores reach them.
+///
+/// # Errors
+/// The rule that the copy does not meet.
+pub fn plan_vectors_as(op: &'static str, view: &CopyView, target: &Target) -> Result<Candidate, Reject> {
+    let mut plan = plan_of(view, target)?;
+    if op != "vec.copy" {
+        for (_, step) in &mut plan.scripts {
+            match step {
+                Move::Vector { op: written, .. } => *written = op,
+                Move::Element => {
+                    return Err(Reject::Dtype { have: view.dst.dtype(), need: "whole bytes at each step" });
+                }
+            }
+        }
+    }
+    Ok(candidate(view, plan, target))
+}
+
+fn plan_of(view: &CopyView, target: &Target) -> Result<Plan, Reject> {
     check_attrs(view)?;
     let crew = Crew::of(view)?;
     let ops = [&view.dst, &view.src];
@@ -83,11 +111,10 @@ pub fn plan_vectors(view: &CopyView, target: &Target) -> Result<Candidate, Rejec
     let limits: Vec<Limit> = ops.iter().map(|op| Limit::of(op, target)).collect();
     built.walk.sort_by(lead_side(view));
     built.walk.fuse();
-    let plan = match built.driver {
-        Some(_) => by_owners(view, &built, &limits, crew)?,
-        None => by_workers(view, &built, &limits, crew)?,
-    };
-    Ok(candidate(view, plan, target))
+    match built.driver {
+        Some(_) => by_owners(view, &built, &limits, crew),
+        None => by_workers(view, &built, &limits, crew),
+    }
 }
 
 /// What was decided.
@@ -217,13 +244,13 @@ pub(super) fn shared_byte_of(dst: &Operand) -> Reject {
 fn vector(walk: &Walk, limits: &[Limit]) -> Move {
     let bytes = |l: &Limit| (walk.n * i64::from(l.bits) + 7) / 8;
     let least = limits.iter().filter(|l| i64::from(l.align) < bytes(l)).map(|l| i64::from(l.align)).min();
-    Move::Vector { n: walk.n, align: least }
+    Move::Vector { op: "vec.copy", n: walk.n, align: least }
 }
 
 /// A copy between memories: dealt out to the threads of the scope.
 fn by_workers(view: &CopyView, built: &Built, limits: &[Limit], crew: Crew<'_>) -> Result<Plan, Reject> {
     let team = workers(crew.active, crew.scope).ok_or_else(|| {
-        let why = format!("the active threads of the {}s are not the same number in each", crew.scope);
+        let why = format!("the active threads of a {} do not follow each other", crew.scope);
         Reject::Threads { why }
     })?;
     let lead = lead_side(view);
@@ -255,6 +282,7 @@ fn lead_side(view: &CopyView) -> usize {
 }
 
 fn dealt(mut walk: Walk, team: &Workers, facts: &Facts) -> Script {
+    walk.guards.extend(team.guard.clone());
     let dealing = deal(&mut walk, team.count, facts);
     Script { walk, worker: Some(team.number.clone()), dealing, registers: false }
 }
@@ -322,10 +350,17 @@ fn candidate(view: &CopyView, plan: Plan, target: &Target) -> Candidate {
     let bits = view.dst.dtype().bits();
     let priced = [&view.dst, &view.src].map(|op| Priced { space: op.space(), bits });
     let (mut cost, mut notes, mut count) = (Cost::ZERO, plan.notes, Some(0u64));
+    let mut conflicts: Vec<Conflict> = Vec::new();
     for (script, _) in &plan.scripts {
         let price = price(script, &priced, &view.active, target);
         cost = cost.plus(price.cost);
         notes.extend(price.notes);
+        for c in price.conflicts {
+            match conflicts.iter_mut().find(|known| known.operand == c.operand) {
+                Some(known) => known.ways = known.ways.max(c.ways),
+                None => conflicts.push(c),
+            }
+        }
         let known = script.walk.order.iter().all(|v| script.walk.vars[*v].extent.as_const().is_some());
         count = count.filter(|_| known).map(|c| c.saturating_add(price.trips));
     }
@@ -341,7 +376,7 @@ fn candidate(view: &CopyView, plan: Plan, target: &Target) -> Candidate {
         }
         Completion::Done
     });
-    Candidate { params, cost, notes, emit }
+    Candidate { params, cost, notes, conflicts, emit }
 }
 
 /// `Expr` of a place that threads compare with their own coordinate.

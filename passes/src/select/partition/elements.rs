@@ -281,5 +281,5 @@ fn candidate(view: &CopyView, walk: Walk, axes: Vec<Axis>, own: Option<usize>, t
         });
         Completion::Done
     });
-    Candidate { params: vec![("vec_bits", ParamValue::Int(i64::from(bits)))], cost: price.cost, notes, emit }
+    Candidate { params: vec![("vec_bits", ParamValue::Int(i64::from(bits)))], cost: price.cost, notes, conflicts: price.conflicts, emit }
 }

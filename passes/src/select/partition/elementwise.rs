@@ -48,8 +48,9 @@ pub fn plan_elementwise(view: &CopyView, sources: &[Operand]) -> Result<Elementw
     let mut script = Script { walk, worker: None, dealing: Dealing::Loops, registers: built.driver.is_some() };
     if built.driver.is_none() {
         let team = workers(crew.active, crew.scope).ok_or_else(|| Reject::Threads {
-            why: format!("the active threads of the {}s are not the same number in each", crew.scope),
+            why: format!("the active threads of a {} do not follow each other", crew.scope),
         })?;
+        script.walk.guards.extend(team.guard.clone());
         script.dealing = deal(&mut script.walk, team.count, crew.facts);
         script.worker = Some(team.number);
     }

@@ -27,7 +27,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use copy::plan_vectors;
+pub use copy::{plan_vectors, plan_vectors_as};
 pub use digits::{Chunk, refine};
 pub use elements::plan_elements;
 pub use elementwise::{Elementwise, plan_elementwise};

@@ -12,6 +12,7 @@ use tilewright_target::{Cost, Target};
 use super::emit::Script;
 use super::walk::{Term, Value};
 use super::work::Dealing;
+use crate::select::variant::Conflict;
 
 /// Trips assumed for a loop whose extent is symbolic.
 const UNKNOWN_TRIPS: u64 = 256;
@@ -30,8 +31,10 @@ pub(super) struct Priced {
 pub(super) struct Price {
     /// Predicted time on one CU or SM.
     pub cost: Cost,
-    /// Bank conflicts and the like.
+    /// Remarks.
     pub notes: Vec<String>,
+    /// Bank conflicts of each side in shared memory.
+    pub conflicts: Vec<Conflict>,
     /// Accesses that one thread makes on each side (symbolic loops counted as `UNKNOWN_TRIPS`).
     pub trips: u64,
 }
@@ -59,7 +62,7 @@ pub(super) fn price(script: &Script, sides: &[Priced], active: &ActiveSet, targe
     let trips = trips(script);
     let times = trips.saturating_mul(warps.len().max(1) as u64);
     let cu = &target.costs.cu;
-    let (mut cost, mut notes) = (Cost::ZERO, Vec::new());
+    let (mut cost, mut notes, mut conflicts) = (Cost::ZERO, Vec::new(), Vec::new());
     for (k, side) in sides.iter().enumerate() {
         let width = (script.walk.n * i64::from(side.bits) + 7) / 8;
         let bytes = width.saturating_mul(first.len() as i64);
@@ -68,10 +71,13 @@ pub(super) fn price(script: &Script, sides: &[Priced], active: &ActiveSet, targe
             Space::Local => Cost::ZERO,
             Space::Shared => {
                 let ways = conflict_ways(&addresses, width, target.lds_banks);
+                let operand = script.walk.sides[k].buf.clone();
                 if ways > 1 {
-                    notes.push(format!("`{}`: {ways}-way bank conflicts", script.walk.sides[k].buf));
+                    notes.push(format!("`{operand}`: {ways}-way bank conflicts"));
                 }
-                cu.shared_access(to_u64(bytes), ways)
+                conflicts.push(Conflict { operand, ways });
+                // Each pass takes a cycle of all banks, however few bytes it moves.
+                cu.shared_access(to_u64(bytes.max(row_bytes(target))), ways)
             }
             Space::Global | Space::Window => {
                 let sectors: BTreeSet<i64> =
@@ -81,7 +87,12 @@ pub(super) fn price(script: &Script, sides: &[Priced], active: &ActiveSet, targe
         };
         cost = cost.plus(one.times(times));
     }
-    Price { cost, notes, trips }
+    Price { cost, notes, conflicts, trips }
+}
+
+/// Bytes that all banks deliver together.
+fn row_bytes(target: &Target) -> i64 {
+    i64::from(target.lds_banks * Target::LDS_BANK_BYTES)
 }
 
 fn to_u64(v: i64) -> u64 {

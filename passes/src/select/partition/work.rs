@@ -6,7 +6,7 @@
 
 use tilewright_ir::facts::Facts;
 use tilewright_ir::threads::ActiveSet;
-use tilewright_ir::{Axis, Dim, Expr, Scope, Special};
+use tilewright_ir::{Axis, BinOp, Dim, Expr, Scope, Special};
 
 use super::owners::{coordinate, groups};
 use super::walk::{Value, Walk};
@@ -16,19 +16,19 @@ use super::walk::{Value, Walk};
 pub(super) struct Workers {
     /// Number of a thread in its group, from 0.
     pub number: Expr,
-    /// Threads in each group.
+    /// Threads that work in each group: where groups differ, as many as the smallest has.
     pub count: i64,
+    /// Holds for the threads that work; `None` if all do.
+    pub guard: Option<Expr>,
     /// Groups with active threads.
     pub groups: usize,
 }
 
-/// Numbers the active threads of each group of the scope; `None` if the groups differ or no simple formula does it.
+/// Numbers the active threads of each group of the scope, from 0; `None` if no simple formula does it.
 pub(super) fn workers(active: &ActiveSet, scope: Scope) -> Option<Workers> {
     let groups = groups(active, scope);
-    let count = groups.first()?.len();
-    if groups.iter().any(|g| g.len() != count) {
-        return None;
-    }
+    let count = groups.iter().map(Vec::len).min()?;
+    let partial = groups.iter().any(|g| g.len() != count);
     let first = groups[0][0];
     let checked = |number: Expr| {
         let numbered = |g: &Vec<u32>| g.iter().enumerate().all(|(k, t)| active.eval_at(&number, *t) == Some(k as i64));
@@ -53,7 +53,9 @@ pub(super) fn workers(active: &ActiveSet, scope: Scope) -> Option<Workers> {
         checked(warp.mul(Expr::int(width)).add(lane))
     };
     let number = in_group.and_then(checked).or_else(boxed)?;
-    Some(Workers { number, count: count as i64, groups: groups.len() })
+    let count = count as i64;
+    let guard = partial.then(|| Expr::binary(BinOp::Lt, number.clone(), Expr::int(count)));
+    Some(Workers { number, count, guard, groups: groups.len() })
 }
 
 /// How the work is dealt out.
