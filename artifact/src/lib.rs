@@ -12,7 +12,7 @@ mod report;
 
 pub use bundle::{ArtifactError, FORMAT_VERSION};
 pub use kernel::{ArgInfo, ArgKind, CodeBytes, CodeKind, KernelInfo, SignalFormula};
-pub use report::{CandidateReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
+pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
 
 use serde::{Deserialize, Serialize};
 

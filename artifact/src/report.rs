@@ -29,8 +29,23 @@ pub struct CopyReport {
     pub chosen: Option<String>,
     /// The parameters of the chosen variant.
     pub params: Params,
+    /// Bank conflicts of its accesses to shared memory, one entry a shared buffer.
+    #[serde(default)]
+    pub conflicts: Vec<ConflictReport>,
     /// Every candidate in the order in which they were tried.
     pub candidates: Vec<CandidateReport>,
+    /// Other layouts that would make it better, each a sentence with the text to paste; empty unless they were asked for.
+    #[serde(default)]
+    pub suggest: Vec<String>,
+}
+
+/// How the lanes of a warp get on at the banks of shared memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictReport {
+    /// The shared buffer.
+    pub buffer: String,
+    /// Passes that the worst access of a warp takes; 1 without conflicts.
+    pub ways: u64,
 }
 
 /// What became of a candidate.

@@ -56,6 +56,8 @@ fn sample() -> Artifact {
                     cost: None,
                 },
             ],
+            conflicts: vec![ConflictReport { buffer: "tile".to_owned(), ways: 8 }],
+            suggest: vec!["`tile`: pad it".to_owned()],
         }],
     }
 }
@@ -192,7 +194,7 @@ fn the_report_is_the_promised_json() {
 
 #[test]
 fn a_copy_without_a_carrier_has_null() {
-    let copy = CopyReport { kernel: "k".to_owned(), line: 1, chosen: None, params: Params::new(), candidates: vec![] };
+    let copy = CopyReport { kernel: "k".to_owned(), line: 1, chosen: None, params: Params::new(), conflicts: vec![], candidates: vec![], suggest: vec![] };
     assert_eq!(
         serde_json::to_string(&copy).unwrap(),
         r#"{"kernel":"k","line":1,"chosen":null,"params":{},"candidates":[]}"#

@@ -5,7 +5,7 @@
 use inkwell::context::Context;
 use thiserror::Error as ThisError;
 use tilewright_artifact::{ArgInfo, ArgKind};
-use tilewright_backend_llvm::emit::{ArgumentKind, arguments, emit_module};
+use tilewright_backend_llvm::emit::{ArgumentKind, Lowerings, arguments, emit_module};
 use tilewright_backend_llvm::{Emitted, Error, Machine, MachineSpec, OptLevel, Output};
 use tilewright_ir::{Kernel, Module, Span};
 use tilewright_target::{Target, Vendor};
@@ -28,11 +28,13 @@ pub struct Options {
     pub link: bool,
     /// Where the linker is looked for.
     pub linker: LinkerChoice,
+    /// Lowerings of ops that an extension brings along.
+    pub extra: Lowerings,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { opt: OptLevel::O3, asm: false, link: true, linker: LinkerChoice::default() }
+        Options { opt: OptLevel::O3, asm: false, link: true, linker: LinkerChoice::default(), extra: Lowerings::default() }
     }
 }
 
@@ -79,7 +81,7 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
         [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
     let machine = Machine::new(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
     let context = Context::create();
-    let llvm = emit_module(&context, &machine, module, target, &AmdHooks)?;
+    let llvm = emit_module(&context, &machine, module, target, &AmdHooks, &options.extra)?;
     let emitted = machine.emit(&llvm, Output { asm: options.asm, object: true })?;
     let hsaco = match (&emitted.object, options.link) {
         (Some(object), true) => Some(link(object, &options.linker)?),

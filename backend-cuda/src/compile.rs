@@ -4,7 +4,7 @@
 
 use inkwell::context::Context;
 use tilewright_artifact::{ArgInfo, ArgKind};
-use tilewright_backend_llvm::emit::{ArgumentKind, arguments, emit_module};
+use tilewright_backend_llvm::emit::{ArgumentKind, Lowerings, arguments, emit_module};
 use tilewright_backend_llvm::{Emitted, Error, Machine, MachineSpec, OptLevel, Output};
 use tilewright_ir::{Kernel, Module, Span};
 use tilewright_target::{Target, Vendor};
@@ -12,10 +12,12 @@ use tilewright_target::{Target, Vendor};
 use crate::hooks::CudaHooks;
 
 /// What to make.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// How hard LLVM optimises.
     pub opt: OptLevel,
+    /// Lowerings of ops that an extension brings along.
+    pub extra: Lowerings,
 }
 
 /// Compiles every kernel of a lowered module for an NVIDIA target; [`Emitted::asm`] is the PTX text.
@@ -31,7 +33,7 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Em
     }
     let machine = Machine::new(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
     let context = Context::create();
-    let llvm = emit_module(&context, &machine, module, target, &CudaHooks { target })?;
+    let llvm = emit_module(&context, &machine, module, target, &CudaHooks { target }, &options.extra)?;
     machine.emit(&llvm, Output { asm: true, object: false })
 }
 

@@ -273,6 +273,13 @@ impl<'ctx> Gen<'_, 'ctx> {
         load.set_metadata(node, kind).map_err(|e| Error::Build(format!("range: {e}")))
     }
 
+    /// Says that what a load or store touches is used once.
+    pub fn set_nontemporal(&self, access: InstructionValue<'ctx>) -> Result<()> {
+        let node = self.context.metadata_node(&[self.i32(1).into()]);
+        let kind = raw::metadata_kind(self.context, "nontemporal");
+        access.set_metadata(node, kind).map_err(|e| Error::Build(format!("nontemporal: {e}")))
+    }
+
     /// A load of `ty` at `pointer`, aligned to `align` bytes (a power of two).
     pub fn load(
         &self,

@@ -95,7 +95,7 @@ pub(crate) fn make(module: &Module, target: &Target, options: &Options) -> Resul
     }
     let made = match target.vendor {
         Vendor::Amd => make_amdgpu(module, target, options),
-        Vendor::Nvidia => make_cuda(module, target),
+        Vendor::Nvidia => make_cuda(module, target, options),
     };
     made.map(Some).map_err(|diagnostic| vec![diagnostic])
 }
@@ -105,6 +105,7 @@ fn make_amdgpu(module: &Module, target: &Target, options: &Options) -> Result<Ma
         asm: options.want == Want::Asm,
         link: options.want == Want::Object,
         linker: amdgpu::link::LinkerChoice::new(options.lld.clone()),
+        extra: crate::extension::lowerings(&options.extensions),
         ..amdgpu::Options::default()
     };
     match amdgpu::compile(module, target, &wanted) {
@@ -115,8 +116,9 @@ fn make_amdgpu(module: &Module, target: &Target, options: &Options) -> Result<Ma
     }
 }
 
-fn make_cuda(module: &Module, target: &Target) -> Result<Made, Diagnostic> {
-    let made = cuda::compile(module, target, &cuda::Options::default()).map_err(|e| diagnostic(&e))?;
+fn make_cuda(module: &Module, target: &Target, options: &Options) -> Result<Made, Diagnostic> {
+    let wanted = cuda::Options { extra: crate::extension::lowerings(&options.extensions), ..cuda::Options::default() };
+    let made = cuda::compile(module, target, &wanted).map_err(|e| diagnostic(&e))?;
     Ok(Made { llvm_ir: made.optimized_ir, asm: made.asm, object: None })
 }
 

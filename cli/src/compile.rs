@@ -4,6 +4,7 @@
 //! diagnostics with places in it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use tilewright_artifact::Report;
@@ -14,6 +15,7 @@ use tilewright_passes::pipeline::{self, CopyDecision, KernelFacts, Observer, Pas
 use tilewright_target::Target;
 
 use crate::backend::{self, Made, Want};
+use crate::extension::{Extension, Known};
 
 /// How far to compile, and with what.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +24,11 @@ pub struct Options {
     pub want: Want,
     /// The linker for AMD code objects, if it is not the toolchain's.
     pub lld: Option<PathBuf>,
+    /// Variants and ops beside the backends'.
+    pub extensions: Vec<Arc<Extension>>,
+    /// Look for layouts that would make copies better, for the report. This compiles kernels with copies that could be
+    /// better several times over.
+    pub suggest: bool,
 }
 
 /// What a compile yields.
@@ -43,6 +50,8 @@ pub struct Compiled {
     pub facts: IndexMap<Name, KernelFacts>,
     /// What the backend made, if it was asked.
     pub made: Option<Made>,
+    /// The extensions it was compiled with: a device asks them what their ops do.
+    pub extensions: Vec<Arc<Extension>>,
 }
 
 /// Parses and verifies a file that may be meant for any target; the module and the warnings.
@@ -88,17 +97,24 @@ pub fn compile_module(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let state = pipeline::run(tile.clone(), &backend::pass_cx(target), observer)?;
+    let known = Known::new(target, &options.extensions)?;
+    let state = pipeline::run(tile.clone(), &known.cx(), observer)?;
+    let mut report = crate::report::report(target.name, &state.decisions, text);
+    if options.suggest {
+        let all = tilewright_passes::select::suggest(&tile, &known.cx(), &state.decisions);
+        report.copies.iter_mut().zip(all).for_each(|(copy, suggest)| copy.suggest = suggest);
+    }
     let made = backend::make(&state.module, target, options)?;
     Ok(Compiled {
         target,
         tile,
-        report: crate::report::report(target.name, &state.decisions, text),
+        report,
         lowered: state.module,
         decisions: state.decisions,
         warnings: state.warnings,
         facts: state.kernels,
         made,
+        extensions: options.extensions.clone(),
     })
 }
 

@@ -17,6 +17,7 @@ pub mod checked;
 pub mod cmd;
 mod compile;
 pub mod device;
+pub mod extension;
 pub mod files;
 mod observe;
 pub mod ptxas;
@@ -26,4 +27,5 @@ pub mod session;
 pub mod table;
 
 pub use compile::{Compiled, Options, compile_module, compile_text, parse_and_verify, run_passes};
+pub use tilewright_ir as ir;
 pub use tilewright_target::lookup as target;

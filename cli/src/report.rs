@@ -2,7 +2,7 @@
 //!
 //! Must hold: the JSON form is exactly the serialised `artifact::Report`; the table shows everything that the JSON holds.
 
-use tilewright_artifact::{CandidateReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
+use tilewright_artifact::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
 use tilewright_passes::pipeline::{self, CandidateDecision, CopyDecision};
 use tilewright_passes::select;
 use tilewright_target::Basis;
@@ -33,7 +33,13 @@ fn copy_report(decision: &CopyDecision, lines: &LineStarts) -> CopyReport {
         line: lines.line(decision.span.lo),
         chosen: Some(decision.chosen.to_string()),
         params,
+        conflicts: decision
+            .conflicts
+            .iter()
+            .map(|c| ConflictReport { buffer: c.operand.to_string(), ways: c.ways })
+            .collect(),
         candidates: decision.candidates.iter().map(|candidate| candidate_report(candidate, decision)).collect(),
+        suggest: Vec::new(),
     }
 }
 
@@ -85,7 +91,8 @@ pub fn json(report: &Report) -> String {
     format!("{text}\n")
 }
 
-/// The report for people: a head for each copy (place, copy, what was taken), then one line for each candidate.
+/// The report for people: a head for each copy (place, copy, what was taken, how it gets on at the banks of shared memory),
+/// then one line for each candidate and for each suggestion.
 pub fn table(compiled: &Compiled, name: &str) -> String {
     let report = &compiled.report;
     if report.copies.is_empty() {
@@ -96,6 +103,7 @@ pub fn table(compiled: &Compiled, name: &str) -> String {
         out.push_str(&head(copy, &decision.copy, &report.target, name));
         let rows: Vec<Vec<String>> = copy.candidates.iter().map(row).collect();
         out.push_str(&aligned(&rows, 4));
+        copy.suggest.iter().for_each(|text| out.push_str(&format!("    suggest: {text}\n")));
         out.push('\n');
     }
     let costs = || report.copies.iter().flat_map(|copy| &copy.candidates).filter_map(|c| c.cost);
@@ -110,7 +118,13 @@ fn head(copy: &CopyReport, words: &str, target: &str, name: &str) -> String {
     let params: Vec<String> = copy.params.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let params = if params.is_empty() { String::new() } else { format!(" ({})", params.join(", ")) };
     let chosen = copy.chosen.as_deref().unwrap_or("nothing fits");
-    format!("{name}:{}: copy {words}\n  in `{}` on {target}: {chosen}{params}\n", copy.line, copy.kernel)
+    let banks = |c: &ConflictReport| match c.ways {
+        0 | 1 => format!("`{}` without bank conflicts", c.buffer),
+        ways => format!("`{}` with {ways}-way bank conflicts", c.buffer),
+    };
+    let banks: Vec<String> = copy.conflicts.iter().map(banks).collect();
+    let banks = if banks.is_empty() { String::new() } else { format!("  shared memory: {}\n", banks.join(", ")) };
+    format!("{name}:{}: copy {words}\n  in `{}` on {target}: {chosen}{params}\n{banks}", copy.line, copy.kernel)
 }
 
 fn row(candidate: &CandidateReport) -> Vec<String> {

@@ -41,6 +41,11 @@ impl Intrinsics {
         self.ops.insert(name.to_owned(), Arc::new(op));
     }
 
+    /// All of `other` as well; where both have an op, `other`'s is taken.
+    pub fn extend(&mut self, other: &Intrinsics) {
+        self.ops.extend(other.ops.iter().map(|(name, op)| (name.clone(), op.clone())));
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<Arc<Intrinsic>> {
         self.ops.get(name).cloned()
     }

@@ -9,7 +9,7 @@ use tilewright_ir::verify::{Level, verify_for};
 use tilewright_ir::{Module, Name, OpSet, Span};
 use tilewright_target::{Cost, Target};
 
-use crate::select::{CopyVariant, ParamValue};
+use crate::select::{Conflict, CopyVariant, ParamValue};
 
 /// What the passes are given beside the module.
 #[derive(Clone, Copy)]
@@ -73,6 +73,8 @@ pub struct CandidateDecision {
     pub variant: &'static str,
     /// The verdict.
     pub verdict: Verdict,
+    /// Rejected for a reason that another layout of a buffer might remove?
+    pub about_layout: bool,
     /// The predicted cost, for those that fit.
     pub cost: Option<Cost>,
     /// Remarks.
@@ -92,6 +94,8 @@ pub struct CopyDecision {
     pub chosen: &'static str,
     /// What it found.
     pub params: Vec<(&'static str, ParamValue)>,
+    /// Bank conflicts of what it accesses in shared memory, one entry a shared side.
+    pub conflicts: Vec<Conflict>,
     /// Every variant's answer, in the order of the backend's list.
     pub candidates: Vec<CandidateDecision>,
 }

@@ -313,7 +313,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 
     /// `bytes` bytes without a type: an integer up to 32 bits, a vector of such above.
-    fn plain_type(&self, bytes: u32) -> BasicTypeEnum<'ctx> {
+    pub(crate) fn plain_type(&self, bytes: u32) -> BasicTypeEnum<'ctx> {
         match bytes {
             1 | 2 | 4 => self.g.int_type(bytes * 8).as_basic_type_enum(),
             _ => self.g.context.i32_type().vec_type(bytes / 4).as_basic_type_enum(),

@@ -2,7 +2,7 @@
 //!
 //! The room holds, one file each: the argument block (`abi`), names (`scope`), scalar types (`scalar`), expressions
 //! (`expr`, `arith`, `convert`, `small_float`), memory (`memory`), statements (`stmt`) and the ops that both targets have
-//! (`ops`). What differs is behind [`TargetHooks`]. Must hold: values are those of the reference interpreter (division by
+//! (`ops`), and ops that others bring along (`extra`). What differs is behind [`TargetHooks`]. Must hold: values are those of the reference interpreter (division by
 //! zero is 0, shift counts wrap, floats round once, conversions saturate); nothing gets `noalias` or `readonly`, since
 //! another GPU or a copy engine may write it; a statement that is no lowered one is an error, never skipped.
 
@@ -10,6 +10,7 @@ mod abi;
 mod arith;
 mod convert;
 mod expr;
+mod extra;
 mod memory;
 mod ops;
 mod scalar;
@@ -25,6 +26,7 @@ use tilewright_target::Target;
 
 pub use abi::{Argument, ArgumentKind, arguments};
 pub use expr::RANK_LIMIT;
+pub use extra::{Bits, Hint, Lower, Lowerings, OpBuilder};
 pub use memory::{shared_bytes, window_pointer};
 pub use ops::{arg, arg_expr, arg_place};
 pub use scalar::Value;
@@ -103,6 +105,7 @@ pub struct Emitter<'k, 'a, 'ctx> {
     /// The kernel.
     pub kernel: &'k Kernel,
     hooks: &'k dyn TargetHooks,
+    extra: &'k Lowerings,
     names: Names<'ctx>,
     devcomm: Option<PointerValue<'ctx>>,
     memory: memory::Allocator<'ctx>,
@@ -120,7 +123,8 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 }
 
-/// Emits every kernel of a lowered module into one LLVM module, ready for [`Machine::emit`].
+/// Emits every kernel of a lowered module into one LLVM module, ready for [`Machine::emit`]. `extra` lowers ops that are
+/// neither neutral nor the target's.
 ///
 /// # Errors
 /// [`Error::Unsupported`] with the place for what the target lacks; [`Error::Malformed`] for what is not lowered IR.
@@ -130,16 +134,23 @@ pub fn emit_module<'ctx>(
     module: &tilewright_ir::Module,
     target: &Target,
     hooks: &dyn TargetHooks,
+    extra: &Lowerings,
 ) -> Result<Module<'ctx>> {
     let out = context.create_module("tilewright");
     machine.prepare(&out);
     for kernel in module.kernels() {
-        emit_kernel(&out, kernel, target, hooks)?;
+        emit_kernel(&out, kernel, target, hooks, extra)?;
     }
     Ok(out)
 }
 
-fn emit_kernel(module: &Module<'_>, kernel: &Kernel, target: &Target, hooks: &dyn TargetHooks) -> Result<()> {
+fn emit_kernel(
+    module: &Module<'_>,
+    kernel: &Kernel,
+    target: &Target,
+    hooks: &dyn TargetHooks,
+    extra: &Lowerings,
+) -> Result<()> {
     let shape = shape_of(kernel, target)?;
     let context = module.get_context();
     let builder = context.create_builder();
@@ -150,7 +161,7 @@ fn emit_kernel(module: &Module<'_>, kernel: &Kernel, target: &Target, hooks: &dy
     hooks.begin_kernel(&g, &shape)?;
     let memory = memory::Allocator::new(&g, kernel, hooks)?;
     let mut emitter =
-        Emitter { g, target, shape, kernel, hooks, names: Names::default(), devcomm: None, memory, written: 0 };
+        Emitter { g, target, shape, kernel, hooks, extra, names: Names::default(), devcomm: None, memory, written: 0 };
     abi::bind_parameters(&mut emitter, function)?;
     emitter.block(&kernel.body)?;
     builder.build_return(None)?;

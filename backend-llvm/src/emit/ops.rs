@@ -6,7 +6,7 @@ use inkwell::IntPredicate;
 use tilewright_ir::{Place, PrimArg, PrimOp, ScalarTy, Span};
 
 use super::stmt::scope_word;
-use super::{Emitter, Error, FenceScope, Result};
+use super::{Emitter, Error, FenceScope, OpBuilder, Result};
 use crate::vocabulary::{Ordering, Scope};
 
 impl<'ctx> Emitter<'_, '_, 'ctx> {
@@ -22,7 +22,10 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
                 let align = op.attr_int("align").and_then(|a| u32::try_from(a).ok()).filter(|a| a.is_power_of_two());
                 self.vec_copy(arg_place(op, 0, span)?, arg_place(op, 1, span)?, n, align, span)
             }
-            _ => self.hooks.op(self, op, span),
+            other => match self.extra.find(other) {
+                Some(lower) => lower(&mut OpBuilder { e: self, op, span }),
+                None => self.hooks.op(self, op, span),
+            },
         }
     }
 

@@ -131,9 +131,10 @@ impl Input {
         Ok(module)
     }
 
-    /// Compiles the file to the lowered module; warnings and errors are told.
+    /// Compiles the file to the lowered module, with suggestions in the report; warnings and errors are told.
     fn compile(&self, session: &mut Session, target: &'static Target) -> Result<Compiled, Stop> {
-        self.compile_watched(session, target, Want::Nothing, &mut ())
+        let (module, _) = crate::parse_and_verify(&self.text).map_err(|all| self.tell_all(session, &all))?;
+        self.compile_part(session, module, target, (Want::Nothing, true), &mut ())
     }
 
     /// Compiles the file as far as `want` says.
@@ -146,19 +147,19 @@ impl Input {
     ) -> Result<Compiled, Stop> {
         // Parsed and verified first for its own sake: what is wrong on every target is told before what one refuses.
         let (module, _) = crate::parse_and_verify(&self.text).map_err(|all| self.tell_all(session, &all))?;
-        self.compile_part(session, module, target, want, observer)
+        self.compile_part(session, module, target, (want, false), observer)
     }
 
-    /// Compiles items of the file.
+    /// Compiles items of the file, as far as it says, with suggestions in the report or without.
     fn compile_part(
         &self,
         session: &mut Session,
         module: Module,
         target: &'static Target,
-        want: Want,
+        (want, suggest): (Want, bool),
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Stop> {
-        let options = Options { want, lld: session.env.lld.clone() };
+        let options = Options { want, lld: session.env.lld.clone(), suggest, ..Options::default() };
         let compiled = compile_module(module, &self.text, target, &options, observer);
         let compiled = compiled.map_err(|all| self.tell_all(session, &all))?;
         self.tell(session, &compiled.warnings);

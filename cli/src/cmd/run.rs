@@ -67,7 +67,7 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         let targets = run.targets.as_deref().unwrap_or_default().join(", ");
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
-    let compiled = input.compile_part(session, part(&module, target), target, Want::finished(target), &mut ())?;
+    let compiled = input.compile_part(session, part(&module, target), target, (Want::finished(target), true), &mut ())?;
     let outcomes = run_all(args, &input, &compiled, session)?;
     let text = if args.json {
         as_json(args, &input, &compiled, &outcomes)

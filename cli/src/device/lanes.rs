@@ -21,6 +21,7 @@ impl Device for Lanes {
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
         let kernel = compiled.lowered.kernel(kernel.as_str()).ok_or_else(|| missing(kernel))?;
-        tilewright_lanes::run(kernel, compiled.target, input, &tilewright_lanes::Options::default())
+        let intrinsics = crate::extension::intrinsics(&compiled.extensions);
+        tilewright_lanes::run(kernel, compiled.target, input, &tilewright_lanes::Options { seed: None, intrinsics })
     }
 }

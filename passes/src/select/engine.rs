@@ -171,6 +171,7 @@ impl Selector<'_> {
             copy: text.to_owned(),
             chosen: info.name,
             params: chosen.params.clone(),
+            conflicts: chosen.conflicts.clone(),
             candidates: self.verdicts(&answers, winner, forced.as_deref()),
         });
         Some((block, completion))
@@ -219,7 +220,8 @@ impl Selector<'_> {
                     (Verdict::Lost(why), Some(c.cost), c.notes.clone())
                 }
             };
-            CandidateDecision { variant: info.name, verdict, cost, notes }
+            let about_layout = answer.as_ref().is_err_and(Reject::is_about_layout);
+            CandidateDecision { variant: info.name, verdict, about_layout, cost, notes }
         };
         answers.iter().enumerate().map(decide).collect()
     }
@@ -324,7 +326,7 @@ fn slow(answers: &[Result<Candidate, Reject>], cx: &PassCx, span: Span, text: &s
 }
 
 /// Picoseconds for people.
-fn time(ps: u64) -> String {
+pub(super) fn time(ps: u64) -> String {
     if ps >= 1_000_000 {
         format!("{}.{} us", ps / 1_000_000, ps % 1_000_000 / 100_000)
     } else {

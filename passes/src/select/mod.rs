@@ -6,8 +6,10 @@
 pub mod engine;
 pub mod partition;
 pub mod rewriter;
+pub mod suggest;
 pub mod variant;
 pub mod view;
 
 pub use rewriter::{Names, Rewriter};
-pub use variant::{Candidate, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo};
+pub use suggest::suggest;
+pub use variant::{Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo};

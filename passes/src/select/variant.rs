@@ -132,6 +132,15 @@ pub enum ParamValue {
 /// Writes the statements of a copy and says how it completes.
 pub type Emit = Box<dyn Fn(&mut Rewriter) -> Completion>;
 
+/// How the lanes of a warp get on at the banks of shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The shared buffer.
+    pub operand: Name,
+    /// Passes that the worst access of a warp takes; 1 without conflicts.
+    pub ways: u64,
+}
+
 /// A variant that fits.
 pub struct Candidate {
     /// What was found, in the order of the report (e.g. `num`, `trans`, `vec_bits`).
@@ -140,6 +149,8 @@ pub struct Candidate {
     pub cost: Cost,
     /// Remarks for the report, e.g. bank conflicts, or that one element at a time is slow.
     pub notes: Vec<String>,
+    /// For each side in shared memory, the bank conflicts of its accesses.
+    pub conflicts: Vec<Conflict>,
     /// Writes the copy.
     pub emit: Emit,
 }
@@ -228,6 +239,15 @@ impl Reject {
     #[must_use]
     pub fn with_fix(self, fix: impl Into<String>) -> Reject {
         Reject::Fix { reject: Box::new(self), fix: fix.into() }
+    }
+
+    /// Might another layout or alignment of a buffer make it fit?
+    pub fn is_about_layout(&self) -> bool {
+        match self {
+            Reject::Fix { reject, .. } => reject.is_about_layout(),
+            Reject::Misaligned { .. } | Reject::NotContiguous { .. } | Reject::Layout { .. } => true,
+            _ => false,
+        }
     }
 
     /// The way out, where one is known.

@@ -259,7 +259,7 @@ fn candidate(view: &CopyView, walk: Walk, axes: Vec<Axis>, own: Option<usize>, t
     let price = price(&script, &priced, &view.active, target);
     let align = [&view.dst, &view.src].map(|op| i64::from(Limit::of(op, target).align)).into_iter().min();
     let align = align.filter(|a| a * 8 < i64::from(bits));
-    let step = if bits < 8 { Move::Element } else { Move::Vector { n: 1, align } };
+    let step = if bits < 8 { Move::Element } else { Move::Vector { op: "vec.copy", n: 1, align } };
     let mut notes = price.notes;
     notes.insert(
         0,
