@@ -1,7 +1,8 @@
-//! Chores of the house, one file each: `cargo run -p tilewright-xtask -- tidy | snapshots FILE | readme | validate`.
+//! Chores of the house, one file each: `cargo run -p tilewright-xtask -- tidy | snapshots FILE | readme | fuzz-copies | validate`.
 //!
 //! Must hold: a chore prints what it found, one fault a line, and exits 1 if there is any; 2 is usage.
 
+mod fuzz_copies;
 mod readme;
 mod snapshots;
 mod tidy;
@@ -15,6 +16,8 @@ const USAGE: &str = "usage: xtask COMMAND
   tidy            head comments, lengths, chip names: the rules that no lint knows
   snapshots FILE  snapshots that the last test run did not refer to (FILE from INSTA_SNAPSHOT_REFERENCES_FILE)
   readme          runs the commands of README.md
+  fuzz-copies [--cases N] [--seed S] [--first K] [--verbose]
+                  random copies, executed for every target and variant and compared with the reference
   validate        hands all emitted PTX to ptxas (skips with a reason where there is none)
 ";
 
@@ -23,6 +26,12 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let ["fuzz-copies", rest @ ..] = &words[..] {
+        return fuzz_copies::main(root, rest).unwrap_or_else(|| {
+            eprintln!("usage: xtask {}", fuzz_copies::USAGE);
+            ExitCode::from(2)
+        });
+    }
     let faults = match words[..] {
         ["tidy"] => tidy::faults(root),
         ["snapshots", file] => snapshots::faults(root, Path::new(file)),
