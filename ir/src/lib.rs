@@ -132,7 +132,7 @@
 //! A region has one entry a dimension, `i`, `lo..hi`, `lo..`, `..hi` or `..`; a bare name is the whole buffer. `copy`
 //! moves the element at each index of the source box to the same index of each destination box; the extents without the
 //! ones must agree, and so must the types (`cast` converts). Where several threads hold a source element any of them
-//! gives it; every thread that holds a destination element gets it. Source and destination must not overlap; an
+//! gives it; every active thread that holds a destination element gets it. Source and destination must not overlap; an
 //! elementwise op may have its destination as a source. An op by `thread` is one op for each active thread, each with
 //! its own regions.
 //!
@@ -140,9 +140,9 @@
 //! "…"` force a choice, `carry = any` and `allow = unmeasured` widen it. None of them changes what is computed.
 //!
 //! **Guards.** An `if` on thread ids narrows the threads that execute the ops inside. By `thread` any guard will do.
-//! For wider scopes it must be a conjunction of comparisons of `thread.x`, `thread.linear`, `thread.lane`,
-//! `thread.warp` with constants; anything else is an error, never ignored. `sync` and other ops that need all threads
-//! of a group must be reached by all of it.
+//! For wider scopes it must be known at compile time which threads are left: a condition over thread ids and constants;
+//! anything else is an error, never ignored. `sync` and other ops that need all threads of a group must be reached by
+//! all of it.
 //!
 //! **No op implies a barrier.** What one thread wrote to shared or device memory may be read by another after `sync`,
 //! in the same CTA. `sync scope;` is the only barrier there is.

@@ -104,10 +104,9 @@ impl ActiveSet {
         self.opaque
     }
 
-    /// Understood: known exactly, and an interval of threads or a warps x lanes box. Only then may an op of a scope wider
-    /// than a thread run in it.
+    /// Understood: known exactly, whatever its shape. Only then may an op of a scope wider than a thread run in it.
     pub fn is_understood(&self) -> bool {
-        self.opaque.is_none() && (self.is_empty() || self.linear_range().is_some() || self.as_box().is_some())
+        self.opaque.is_none()
     }
 
     /// The set as a half-open interval of `thread.linear`, if it is one and not empty.
@@ -426,11 +425,12 @@ mod tests {
     }
 
     #[test]
-    fn odd_shapes_are_not_understood() {
+    fn odd_shapes_are_understood() {
         let even = Expr::binary(BinOp::Eq, id(Special::Thread(0)).rem_by(2), Expr::int(0));
         let s = narrowed(&[64], 32, &even);
         assert_eq!(s.count(), 32);
-        assert!(!s.is_understood() && s.opaque().is_none());
+        assert!(s.is_understood() && s.linear_range().is_none() && s.as_box().is_none());
+        assert!(s.iter().all(|t| t % 2 == 0));
     }
 
     #[test]
@@ -439,7 +439,8 @@ mod tests {
         let s = narrowed(&[16, 4], 32, &cmp(BinOp::Eq, Special::Thread(1), 1));
         assert_eq!(s.linear_range(), Some(16..32));
         // x < 8: eight threads of every sixteen.
-        assert!(!narrowed(&[16, 4], 32, &cmp(BinOp::Lt, Special::Thread(0), 8)).is_understood());
+        let s = narrowed(&[16, 4], 32, &cmp(BinOp::Lt, Special::Thread(0), 8));
+        assert!(s.is_understood() && s.as_box().is_none() && s.iter().all(|t| t % 16 < 8));
     }
 
     #[test]

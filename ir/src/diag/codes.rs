@@ -128,9 +128,9 @@ codes! {
         "kernel k(a: global<f32>[8]) launch(grid = [1], block = [96], warp = 32) {\n\
          \x20\x20\x20 fill a <- 0.0 by warpgroup;\n}\n";
     18 GUARD_NOT_UNDERSTOOD "guard on thread ids that cannot be understood"
-        "An op of a group stands under a condition that picks threads in a way that is no interval of threads and \
-         no box of warps and lanes, or depends on a value that is not known. Compare thread ids with constants, or \
-         use `by thread`. Conditions that are the same for all threads are always fine."
+        "An op of a group stands under a condition that picks threads by a value that is not known when compiling. \
+         Use thread ids and constants only, or `by thread`. Conditions that are the same for all threads are always \
+         fine."
         "kernel k(a: global<f32>[8], n: u32) launch(grid = [1], block = [64]) {\n\
          \x20\x20\x20 if thread.x < n { fill a <- 0.0 by cta; }\n}\n";
     19 COLLECTIVE_UNDER_GUARD "collective op where only some of its threads run"

@@ -65,10 +65,15 @@ impl World<'_, '_> {
                 let owners = self.owners(buf, cta.threads())?;
                 let mut lost = None;
                 self.each(tile, |x| {
-                    let before = out.len();
-                    let active = owners.of(x).iter().filter(|(tid, _)| g.member[*tid as usize]);
-                    out.extend(active.map(|(tid, at)| (k, Spot { x, tid: *tid, at: *at })));
-                    if out.len() == before {
+                    let mut held = false;
+                    for (tid, at) in owners.of(x) {
+                        // A thread of the group that is not active holds the element, but does not get it.
+                        held |= g.covers(*tid);
+                        if g.member[*tid as usize] {
+                            out.push((k, Spot { x, tid: *tid, at: *at }));
+                        }
+                    }
+                    if !held {
                         lost = lost.or(Some(x));
                     }
                     k += 1;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::RunError;
 use super::cta::Cta;
 use super::post::learn;
-use super::resolve::{RStmt, RStmtKind, RWait};
+use super::resolve::{RIndex, RStmt, RStmtKind, RWait};
 use super::tile::{groups, uniform};
 use super::world::{Who, World};
 use crate::diag::{Code, Diagnostic};
@@ -249,8 +249,14 @@ impl World<'_, '_> {
                     let (at, spot) = self.place(cta, place, *t, span)?;
                     stores.push((at, spot, value.eval(&cta.ids(*t), cta.slots(*t))));
                 }
+                // A position names itself; an element all of its replicas.
+                let position = matches!(place.index, RIndex::Flat(_));
                 for (at, spot, bits) in stores {
                     let mut who = Who::threads(spot.tid, spot.tid, span);
+                    if position {
+                        self.write(cta, at, spot, bits, &mut who)?;
+                        continue;
+                    }
                     for place in self.places_of(cta, at, spot)? {
                         self.write(cta, at, place, bits, &mut who)?;
                     }

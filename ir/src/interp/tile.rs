@@ -23,9 +23,19 @@ const MAX_ELEMENTS: i64 = 1 << 25;
 
 /// Threads that execute an op together.
 pub(super) struct Group<'m> {
+    /// The active ones.
     pub(super) threads: &'m [u32],
     /// Which threads of the CTA these are.
     pub(super) member: Vec<bool>,
+    /// Threads of a whole group.
+    pub(super) size: u32,
+}
+
+impl Group<'_> {
+    /// Is the thread one of the group, active or not?
+    pub(super) fn covers(&self, tid: u32) -> bool {
+        self.threads.first().is_some_and(|first| first / self.size == tid / self.size)
+    }
 }
 
 /// A region with its numbers.
@@ -87,7 +97,8 @@ impl World<'_, '_> {
         for threads in groups(mask, scope, self.k.warp) {
             let mut member = vec![false; cta.threads() as usize];
             threads.iter().for_each(|t| member[*t as usize] = true);
-            all.push(Group { threads, member });
+            let size = scope.threads(self.k.warp, cta.threads()).max(1);
+            all.push(Group { threads, member, size });
         }
         let asynchronous = t.op.kind == TileKind::CopyAsync;
         if let (Some(after), false) = (&t.after, asynchronous) {

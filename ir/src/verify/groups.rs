@@ -1,6 +1,6 @@
 //! Which threads reach what a group executes together. Rules:
-//! - a tile op of a scope wider than a thread runs under conditions on thread ids that are understood: they select an
-//!   interval of threads, or the same lanes of consecutive warps (TW0018);
+//! - a tile op of a scope wider than a thread runs under conditions on thread ids that are understood: they depend on
+//!   nothing but thread ids and constants, so that the threads are known (TW0018);
 //! - where a whole group must come (barriers, collective primitive ops, waits of a group), all its threads do (TW0019);
 //! - ranks and bounds of a group's op have one value in the group (TW0041);
 //! - a warpgroup is four whole warps: the launch has a multiple of that many threads.
@@ -50,8 +50,7 @@ impl Checker<'_> {
         );
         let guard = self.guard();
         self.report(d.also(guard, "decided here").help(
-            "compare thread.x, thread.linear, thread.lane or thread.warp with constants so that an interval of threads \
-             is left, or use `by thread`",
+            "use thread ids and constants only in conditions on threads, or `by thread`",
         ));
     }
 

@@ -125,15 +125,15 @@ fn levels_allow_their_statements() {
 
 #[test]
 fn warp_width_of_the_target_decides() {
-    // Lane 0 of each warp of 64, but lanes 0 of every other warp of 32.
+    // A whole warp of 32 threads, but half of one of 64.
     let text = "kernel k(a: global<f32>[4]) launch(grid = [1], block = [128]) {
-         if thread.x % 64 == 0 { fill a <- 1.0 by warp; }
+         if thread.x < 32 { sync warp; }
        }";
     let module = parse(text).module;
     assert_eq!(verify(&module, Level::Tile, &OpSet::default()), []);
-    assert_eq!(verify_for(&module, Level::Tile, &OpSet::default(), 64), []);
-    let errors = verify_for(&module, Level::Tile, &OpSet::default(), 32);
-    assert_eq!(errors.iter().map(|d| d.code).collect::<Vec<_>>(), [Code::GUARD_NOT_UNDERSTOOD]);
+    assert_eq!(verify_for(&module, Level::Tile, &OpSet::default(), 32), []);
+    let errors = verify_for(&module, Level::Tile, &OpSet::default(), 64);
+    assert_eq!(errors.iter().map(|d| d.code).collect::<Vec<_>>(), [Code::COLLECTIVE_UNDER_GUARD]);
 }
 
 #[test]
