@@ -76,7 +76,7 @@ fn function_length(_: &str, text: &str) -> Option<String> {
 /// name them.
 fn chip_names(path: &str, text: &str) -> Option<String> {
     const ALLOWED: &[&str] =
-        &["target/", "tests/", "benches/", "fuzz/", "xtask/", "sim/", "backend-llvm/src/machine.rs"];
+        &["target/", "testing/", "tests/", "benches/", "fuzz/", "xtask/", "sim/", "backend-llvm/src/machine.rs"];
     if ALLOWED.iter().any(|start| path.starts_with(start)) || path.contains("/tests") {
         return None;
     }
