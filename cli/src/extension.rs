@@ -153,7 +153,7 @@ impl<'a> Known<'a> {
 }
 
 fn taken(extension: &Extension, what: &str, name: &str) -> Vec<Diagnostic> {
-    let message = format!("extension `{}`: there is a {what} `{name}` already", extension.name);
+    let message = format!("extension `{}`: the name of its {what} `{name}` is taken", extension.name);
     vec![Diagnostic::error(Code::DUPLICATE_NAME, Span::NONE, message).help("give it a name of its own")]
 }
 

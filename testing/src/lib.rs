@@ -38,30 +38,46 @@ pub use insta;
 /// ```
 #[macro_export]
 macro_rules! assert_ir_snapshot {
-    ($compiled:expr $(,)?) => { $crate::assert_text_snapshot!($crate::show::lowered(&$compiled)) };
-    ($name:expr, $compiled:expr $(,)?) => { $crate::assert_text_snapshot!($name, $crate::show::lowered(&$compiled)) };
+    ($compiled:expr $(,)?) => {
+        $crate::assert_text_snapshot!($crate::show::lowered(&$compiled))
+    };
+    ($name:expr, $compiled:expr $(,)?) => {
+        $crate::assert_text_snapshot!($name, $crate::show::lowered(&$compiled))
+    };
 }
 
 /// Compares the report of all copies with a snapshot: `assert_report_snapshot!(compiled)`, or with a name before it.
 #[macro_export]
 macro_rules! assert_report_snapshot {
-    ($compiled:expr $(,)?) => { $crate::assert_text_snapshot!($crate::show::report(&$compiled)) };
-    ($name:expr, $compiled:expr $(,)?) => { $crate::assert_text_snapshot!($name, $crate::show::report(&$compiled)) };
+    ($compiled:expr $(,)?) => {
+        $crate::assert_text_snapshot!($crate::show::report(&$compiled))
+    };
+    ($name:expr, $compiled:expr $(,)?) => {
+        $crate::assert_text_snapshot!($name, $crate::show::report(&$compiled))
+    };
 }
 
 /// Compares the kernels' assembly (PTX on CUDA targets) with a snapshot: `assert_asm_snapshot!(compiled)`, or with a name
 /// before it. The compile must have been asked for assembly (`Options { want: Want::Asm, .. }`).
 #[macro_export]
 macro_rules! assert_asm_snapshot {
-    ($compiled:expr $(,)?) => { $crate::assert_text_snapshot!($crate::show::asm(&$compiled)) };
-    ($name:expr, $compiled:expr $(,)?) => { $crate::assert_text_snapshot!($name, $crate::show::asm(&$compiled)) };
+    ($compiled:expr $(,)?) => {
+        $crate::assert_text_snapshot!($crate::show::asm(&$compiled))
+    };
+    ($name:expr, $compiled:expr $(,)?) => {
+        $crate::assert_text_snapshot!($name, $crate::show::asm(&$compiled))
+    };
 }
 
 /// Compares a text with a snapshot, without the expression that made it in the file's head.
 #[macro_export]
 macro_rules! assert_text_snapshot {
-    ($text:expr $(,)?) => { $crate::quietly(|| $crate::insta::assert_snapshot!($text)) };
-    ($name:expr, $text:expr $(,)?) => { $crate::quietly(|| $crate::insta::assert_snapshot!($name, $text)) };
+    ($text:expr $(,)?) => {
+        $crate::quietly(|| $crate::insta::assert_snapshot!($text))
+    };
+    ($name:expr, $text:expr $(,)?) => {
+        $crate::quietly(|| $crate::insta::assert_snapshot!($name, $text))
+    };
 }
 
 /// Runs `f` with insta's settings as they are, but for the expression in the head.

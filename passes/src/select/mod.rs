@@ -12,4 +12,6 @@ pub mod view;
 
 pub use rewriter::{Names, Rewriter};
 pub use suggest::suggest;
-pub use variant::{Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo};
+pub use variant::{
+    Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo,
+};

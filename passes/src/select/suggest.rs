@@ -5,7 +5,9 @@
 //! other copy of the kernel gets dearer. This costs many compiles of a kernel, so only the report asks for it.
 
 use tilewright_ir::text::print_layout;
-use tilewright_ir::{Alloc, Axis, Block, BufferTy, Dim, Item, Iter, Kernel, Layout, Module, Name, Space, StmtKind, Swizzle, TileLayout};
+use tilewright_ir::{
+    Alloc, Axis, Block, BufferTy, Dim, Item, Iter, Kernel, Layout, Module, Name, Space, StmtKind, Swizzle, TileLayout,
+};
 
 use super::engine::time;
 use crate::pipeline::{self, CandidateDecision, CopyDecision, PassCx, Verdict};
@@ -135,7 +137,8 @@ fn pitches(digits: &[(i64, i64)], least: i64) -> Vec<i64> {
         let reach = inside.fold(1i64, |r, (e, s)| r.saturating_add((e - 1).saturating_mul(*s)));
         reach <= pitch && digits.iter().all(|(_, s)| *s < pitch || s % pitch == 0)
     };
-    let mut all: Vec<i64> = digits.iter().filter(|(e, s)| *e > 1 && *s >= least && is_row(*s)).map(|(_, s)| *s).collect();
+    let mut all: Vec<i64> =
+        digits.iter().filter(|(e, s)| *e > 1 && *s >= least && is_row(*s)).map(|(_, s)| *s).collect();
     all.sort_unstable();
     all.dedup();
     all
