@@ -45,10 +45,11 @@ fn check_kernel(kernel: &Kernel, target: &Target, facts: &mut KernelFacts, error
         }
         StmtKind::Alloc(alloc) if alloc.space == Space::Shared => {
             shared = shared.saturating_add(shared_bytes(alloc));
-            if shared > i64::from(target.lds_static_bytes) {
+            // More than can be declared is asked for at launch: the backend says so in the kernel's description.
+            if shared > i64::from(target.lds_bytes) {
                 let why = format!(
                     "shared buffers take {shared} B up to here; {} has {} B for a CTA",
-                    target.name, target.lds_static_bytes
+                    target.name, target.lds_bytes
                 );
                 refuse(stmt.span, why, "use smaller tiles");
             }

@@ -13,7 +13,7 @@ use crate::model::WARP;
 /// The figures by which two ways to carry a copy are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
-    /// Memory instructions of the busiest thread.
+    /// Memory instructions of the busiest thread; between registers, its moves.
     pub(crate) instructions: i64,
     /// Bits that the narrowest of them moves for a thread.
     pub(crate) width: i64,
@@ -89,9 +89,18 @@ impl Thread {
     fn access(&mut self, place: &Place, elements: i64) {
         let Some((space, dtype)) = self.buffers.get(&place.buf) else { return };
         if *space != Space::Local {
-            self.instructions += 1;
-            self.width = self.width.min(elements * i64::from(dtype.bits()));
+            let width = elements * i64::from(dtype.bits());
+            self.executes(width);
         }
+    }
+
+    fn executes(&mut self, width: i64) {
+        self.instructions += 1;
+        self.width = self.width.min(width);
+    }
+
+    fn is_local(&self, place: &Place) -> bool {
+        self.buffers.get(&place.buf).is_some_and(|(space, _)| *space == Space::Local)
     }
 
     fn block(&mut self, block: &Block) -> Result<(), String> {
@@ -149,11 +158,15 @@ impl Thread {
         match op.op.as_str() {
             "vec.copy" => {
                 let n = attr("n").ok_or("vec.copy without n")?;
-                places.for_each(|p| self.access(p, n));
+                let places: Vec<&Place> = places.collect();
+                if places.iter().all(|p| self.is_local(p)) {
+                    let bits = places.first().and_then(|p| self.buffers.get(&p.buf)).map_or(0, |(_, d)| d.bits());
+                    self.executes(n * i64::from(bits));
+                }
+                places.iter().for_each(|p| self.access(p, n));
             }
             "nv.ldmatrix" | "nv.stmatrix" => {
-                self.instructions += 1;
-                self.width = self.width.min(32 * attr("num").ok_or("no num")?);
+                self.executes(32 * attr("num").ok_or("no num")?);
             }
             _ if places.count() == 0 => {}
             other => return Err(format!("`{other}` is not counted")),

@@ -158,7 +158,12 @@ fn compare(case: &Case, decisions: &[CopyDecision], tvm: &Value) -> Result<Verdi
     }
     let theirs = work_of_tvm(case, tvm)?;
     let words = format!("{}, {}; {ours:?}, TVM {theirs:?}", decision.chosen, differences.join(", "));
-    Ok(if ours.is_better_than(&theirs) { Verdict::Better(words) } else { Verdict::Failed(words) })
+    if ours.is_better_than(&theirs) {
+        return Ok(Verdict::Better(words));
+    }
+    let theirs = decision.candidates.iter().find(|c| Some(c.variant) == tvm["sub_path"].as_str());
+    let reason = theirs.map(|c| format!("; {:?}", c.verdict)).unwrap_or_default();
+    Ok(Verdict::Failed(words + &reason))
 }
 
 /// What is not as TVM chose: the variant, or parameters.
@@ -195,7 +200,7 @@ fn differences(decision: &CopyDecision, tvm: &Value) -> Vec<String> {
 /// The figures of TVM's code, from the instructions that its checker saw executed.
 fn work_of_tvm(case: &Case, tvm: &Value) -> Result<Work, String> {
     let bits = i64::from(dtype(&case.src.dtype)?.bits());
-    let sides = [&case.src, &case.dst].into_iter().filter(|s| !s.is_local()).count() as i64;
+    let sides = [&case.src, &case.dst].into_iter().filter(|s| !s.is_local()).count().max(1) as i64;
     let mut work = Work { instructions: 0, width: i64::MAX, active: case.active() };
     let executed = tvm["check"]["dyn_instr"].as_object().ok_or("no dyn_instr")?;
     for (name, times) in executed {

@@ -43,7 +43,8 @@ pub struct LdStMatrix;
 
 impl CopyVariant for LdStMatrix {
     fn info(&self) -> VariantInfo {
-        VariantInfo { name: "ldstmatrix", op: "copy", priority: 10 }
+        // Above `reg`: where fragments fit, no other way needs as few instructions, whatever the banks cost.
+        VariantInfo { name: "ldstmatrix", op: "copy", priority: 20 }
     }
 
     fn plan(&self, group: &CopyGroup, target: &Target) -> Result<Candidate, Reject> {
@@ -143,7 +144,8 @@ struct Fit {
     held: i64,
     /// The thread axis; `None` for a single warp position.
     axis: Axis,
-    reg_base: i64,
+    /// First register, in elements; may depend on a loop.
+    reg_base: Dim,
     base: Dim,
     swizzle: Option<Swizzle>,
 }
@@ -205,14 +207,14 @@ fn fit(view: &CopyView, regs: &Operand, shared: &Operand) -> Result<Fit, Reject>
         return Err(misaligned("base offset", &base));
     }
     let reg_base = r.tile.offset_on(&Axis::M);
-    let Some(reg_base) = reg_base.as_const().filter(|v| v % 2 == 0) else {
+    if !facts.is_multiple(&reg_base, 2) {
         return Err(not_fragment(
             regs,
             format!(
                 "begins at register element {reg_base}; pairs of 16-bit elements share a 32-bit register, so it must be even"
             ),
         ));
-    };
+    }
     let threads = geometry.warps.iter().fold(LANES, |p, d| p * d.extent);
     let held = 2 * geometry.tiles.iter().chain(&geometry.outer).fold(1, |p, d| p * d.extent);
     let num = geometry.tiles.iter().fold(1, |p, d| p * d.extent);
@@ -568,7 +570,7 @@ impl Writer {
         m = add_digits(m, &lane.clone().div_by(ROW), &fit.tiles);
         m = m.add(lane.rem_by(ROW).mul(fit.row.to_expr()));
         let start = rw.let_("s", m);
-        self.nest(rw, &fit.outer, start, Expr::int(fit.reg_base));
+        self.nest(rw, &fit.outer, start, fit.reg_base.to_expr());
     }
 
     /// Loops over instructions; `m` is the row's address, `r` the first register, both in elements.

@@ -269,6 +269,30 @@ fn faults_have_a_place() {
 }
 
 #[test]
+fn only_active_owners_get_their_elements() {
+    // Lanes 0, 2, 4, … receive their rows; the others keep what they had. Positions of replicas are written one by one.
+    let source = "
+kernel k(a: global<i32>[32], b: global<i32>[32], c: global<i32>[2]) launch(grid = [1], block = [32]) {
+    local r: i32[32] layout S[(32):(1@laneid)];
+    r![0] = -1;
+    if thread.lane % 2 == 0 { copy r <- a by warp; }
+    copy b <- r by warp;
+    local pair: i32[1] layout S[(1):(1)] + R[2:1];
+    pair![0] = 3;
+    pair![1] = 4;
+    if thread.x == 0 {
+        let x = pair![0];
+        let y = pair![1];
+        c[0] = x;
+        c[1] = y;
+    }
+}
+run k { a = iota; expect b[6] == 6; expect b[7] == -1; expect c[0] == 3; expect c[1] == 4; }
+";
+    passes(source, 16);
+}
+
+#[test]
 fn mismatches_name_the_element() {
     let source = "kernel k(a: global<i32>[2, 4]) launch(grid = [1], block = [32]) { }\nrun k { ranks = 2; a = iota; expect a == rank * 8; }";
     let d = run_seed(source, 0).expect_err("differs");

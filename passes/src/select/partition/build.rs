@@ -5,7 +5,7 @@ use tilewright_ir::threads::ActiveSet;
 use tilewright_ir::{Axis, Dim, Expr, Iter, Layout, Scope, Space};
 
 use super::digits::{Chunk, is_memory, refine};
-use super::owners::{Owners, covers, holds, locate, place_on};
+use super::owners::{Owners, covers, groups, holds, locate, place_on, whole_groups};
 use super::walk::{Side, Term, Value, Walk};
 use crate::select::variant::{CopyView, Operand, Reject};
 
@@ -125,22 +125,29 @@ fn settle(
     Ok(())
 }
 
-/// Conditions of the threads that take part: all owners of a local destination, one owner of each element of a local
-/// source where that can be said.
+/// Conditions of the threads that take part: all active owners of a local destination, one owner of each element of a
+/// local source where that can be said. An element of a destination may belong to a thread of the group that is not
+/// active: nobody gets it then.
 fn guards(
     owners: &Owners,
     digits: &[(Expr, i64)],
     all_owners: bool,
     crew: Crew<'_>,
 ) -> Result<Vec<Expr>, (usize, i64)> {
-    if !all_owners {
-        let single: Vec<Expr> = owners.guards.iter().chain(&owners.single).cloned().collect();
-        if covers(digits, &single, crew.active, crew.scope).is_ok() {
-            return Ok(single);
-        }
+    let active = crew.active;
+    let needed = |list: Vec<Expr>| -> Vec<Expr> {
+        list.into_iter().filter(|g| active.iter().any(|t| active.eval_at(g, t) != Some(1))).collect()
+    };
+    if all_owners {
+        covers(digits, &owners.guards, active, whole_groups(active, crew.scope))?;
+        return Ok(needed(owners.guards.clone()));
     }
-    covers(digits, &owners.guards, crew.active, crew.scope)?;
-    Ok(owners.guards.clone())
+    let single: Vec<Expr> = owners.guards.iter().chain(&owners.single).cloned().collect();
+    if covers(digits, &single, active, groups(active, crew.scope)).is_ok() {
+        return Ok(needed(single));
+    }
+    covers(digits, &owners.guards, active, groups(active, crew.scope))?;
+    Ok(needed(owners.guards.clone()))
 }
 
 /// Checks that the threads that work hold the elements of local side `k`, too.

@@ -9,7 +9,7 @@ use super::emit::Script;
 use super::price::{Priced, price};
 use super::vector::{Limit, carve, widths};
 use super::walk::Walk;
-use super::work::{Dealing, Workers, deal, deals_evenly, workers};
+use super::work::{Dealing, Workers, deal, deals_evenly, teams};
 use crate::select::rewriter::Rewriter;
 use crate::select::variant::{Candidate, Conflict, CopyView, Operand, ParamValue, Reject};
 
@@ -121,25 +121,28 @@ fn plan_of(view: &CopyView, target: &Target) -> Result<Plan, Reject> {
 struct Plan {
     /// Scripts in order: the accesses, then what is left of rows of elements of less than a byte.
     scripts: Vec<(Script, Move)>,
-    /// Threads a group, between memories.
+    /// How many of them the first groups run: those of `outer_count`.
+    counted: usize,
+    /// Threads a group, between memories; of the largest groups where they differ.
     workers: Option<i64>,
     /// Remarks.
     notes: Vec<String>,
 }
 
-/// The widest access that `accept` likes, else the widest; and why nothing wider was taken.
+/// An access, and why nothing wider was taken.
 struct Width {
     walk: Walk,
     why: Option<String>,
 }
 
+/// Of the widths that fit, widest first, the one whose position `choose` says; the widest if it is not asked.
 fn widest(
     view: &CopyView,
     walk: &Walk,
     limits: &[Limit],
     facts: &Facts,
     finish: &dyn Fn(&mut Walk),
-    accept: &dyn Fn(&Walk) -> bool,
+    choose: Option<&dyn Fn(&[Walk]) -> usize>,
 ) -> Result<Width, Option<Reject>> {
     let bits = limits[0].bits;
     let all = widths(limits);
@@ -149,15 +152,15 @@ fn widest(
             Width { walk, why: None }
         });
     }
-    let (mut best, mut why, mut reject): (Option<Walk>, Option<String>, Option<Reject>) = (None, None, None);
+    let (mut fit, mut why, mut reject): (Vec<Walk>, Option<String>, Option<Reject>) = (Vec::new(), None, None);
     for width in all {
         match carve(walk, i64::from(width / bits), limits, facts) {
             Ok(mut fits) => {
                 finish(&mut fits);
-                if accept(&fits) {
-                    return Ok(Width { walk: fits, why });
+                fit.push(fits);
+                if choose.is_none() {
+                    break;
                 }
-                best.get_or_insert(fits);
             }
             Err(r) => {
                 why.get_or_insert_with(|| format!("not {width} bits: {r}"));
@@ -165,9 +168,34 @@ fn widest(
             }
         }
     }
-    match best {
-        Some(walk) => Ok(Width { walk, why }),
-        None => Err(reject),
+    if fit.is_empty() {
+        return Err(reject);
+    }
+    let at = choose.map_or(0, |choose| choose(&fit));
+    let walk = fit.swap_remove(at.min(fit.len() - 1));
+    // What only narrower accesses do not fit is no reason.
+    let taken = walk.n * i64::from(bits);
+    Ok(Width { why: why.filter(|_| taken < i64::from(all_max(limits))), walk })
+}
+
+/// The widest access that all sides allow, in bits.
+fn all_max(limits: &[Limit]) -> u32 {
+    widths(limits).first().copied().unwrap_or(0)
+}
+
+/// Which of the widths, widest first, is dealt to `workers` workers: the widest that gives all of them the same number of
+/// accesses, unless the widest that gives all of them something (else the widest of all) needs less than half the rounds.
+fn balanced(fit: &[Walk], workers: i64, facts: &Facts) -> usize {
+    let rounds = |w: &Walk| w.items().as_const().map(|n| (n + workers - 1) / workers);
+    let busy = |w: &Walk| w.items().as_const().is_none_or(|n| n >= workers);
+    let wide = fit.iter().position(busy).unwrap_or(0);
+    let even = fit.iter().position(|w| deals_evenly(w, workers, facts));
+    match even {
+        Some(even) => match (rounds(&fit[even]), rounds(&fit[wide])) {
+            (Some(e), Some(w)) if e > 2 * w => wide,
+            _ => even,
+        },
+        None => wide,
     }
 }
 
@@ -197,7 +225,7 @@ fn by_owners(view: &CopyView, built: &Built, limits: &[Limit], crew: Crew<'_>) -
         walk.sort_by(lead);
         walk.fuse();
     };
-    let found = widest(view, &built.walk, limits, crew.facts, &finish, &|_| true);
+    let found = widest(view, &built.walk, limits, crew.facts, &finish, None);
     let (walk, why, step) = match found {
         Ok(Width { walk, why }) => {
             let step = vector(&walk, limits);
@@ -217,7 +245,7 @@ fn by_owners(view: &CopyView, built: &Built, limits: &[Limit], crew: Crew<'_>) -
         }
     };
     let script = Script { walk, worker: None, dealing: Dealing::Loops, registers: true };
-    Ok(Plan { scripts: vec![(script, step)], workers: None, notes: why.into_iter().collect() })
+    Ok(Plan { scripts: vec![(script, step)], counted: 1, workers: None, notes: why.into_iter().collect() })
 }
 
 /// Threads that pass the guards.
@@ -249,24 +277,39 @@ fn vector(walk: &Walk, limits: &[Limit]) -> Move {
 
 /// A copy between memories: dealt out to the threads of the scope.
 fn by_workers(view: &CopyView, built: &Built, limits: &[Limit], crew: Crew<'_>) -> Result<Plan, Reject> {
-    let team = workers(crew.active, crew.scope).ok_or_else(|| {
-        let why = format!("the active threads of a {} do not follow each other", crew.scope);
+    let unnumbered = || {
+        let why = format!("no simple formula numbers the active threads of a {}", crew.scope);
         Reject::Threads { why }
-    })?;
+    };
+    let teams = teams(crew.active, crew.scope).ok_or_else(unnumbered)?;
+    let mut plan: Option<Plan> = None;
+    for team in &teams {
+        let next = by_team(view, built, limits, crew, team)?;
+        match &mut plan {
+            None => plan = Some(next),
+            Some(plan) => plan.scripts.extend(next.scripts),
+        }
+    }
+    plan.ok_or_else(unnumbered)
+}
+
+/// The work of the groups of one size.
+fn by_team(view: &CopyView, built: &Built, limits: &[Limit], crew: Crew<'_>, team: &Workers) -> Result<Plan, Reject> {
     let lead = lead_side(view);
     let finish = |walk: &mut Walk| {
         walk.sort_by(lead);
         walk.fuse();
     };
-    let even = |walk: &Walk| deals_evenly(walk, team.count, crew.facts);
-    match widest(view, &built.walk, limits, crew.facts, &finish, &even) {
+    let choose = |fit: &[Walk]| balanced(fit, team.count, crew.facts);
+    match widest(view, &built.walk, limits, crew.facts, &finish, Some(&choose)) {
         Ok(Width { walk, why }) => {
             let step = vector(&walk, limits);
-            let script = dealt(walk, &team, crew.facts);
-            Ok(Plan { scripts: vec![(script, step)], workers: Some(team.count), notes: why.into_iter().collect() })
+            let script = dealt(walk, team, crew.facts);
+            let notes = why.into_iter().collect();
+            Ok(Plan { scripts: vec![(script, step)], counted: 1, workers: Some(team.count), notes })
         }
         Err(Some(reject)) if view.attrs.vec.is_some() => Err(reject),
-        Err(_) => odd_rows(view, built, limits, crew, &team, &finish),
+        Err(_) => odd_rows(view, built, limits, crew, team, &finish),
     }
 }
 
@@ -302,7 +345,7 @@ fn odd_rows(
         finish(&mut walk);
         let script = dealt(walk, team, crew.facts);
         let notes = vec!["element by element: no whole bytes are contiguous".to_owned()];
-        return Ok(Plan { scripts: vec![(script, Move::Element)], workers: Some(1), notes });
+        return Ok(Plan { scripts: vec![(script, Move::Element)], counted: 1, workers: Some(1), notes });
     }
     let bits = limits[0].bits;
     let run =
@@ -343,7 +386,7 @@ fn odd_rows(
     }
     let Some((_, scripts)) = best else { return Err(shared_byte(view)) };
     let notes = vec![format!("rows of {length} elements: the rest of each is moved element by element")];
-    Ok(Plan { scripts, workers: Some(team.count), notes })
+    Ok(Plan { counted: scripts.len(), scripts, workers: Some(team.count), notes })
 }
 
 fn candidate(view: &CopyView, plan: Plan, target: &Target) -> Candidate {
@@ -351,7 +394,7 @@ fn candidate(view: &CopyView, plan: Plan, target: &Target) -> Candidate {
     let priced = [&view.dst, &view.src].map(|op| Priced { space: op.space(), bits });
     let (mut cost, mut notes, mut count) = (Cost::ZERO, plan.notes, Some(0u64));
     let mut conflicts: Vec<Conflict> = Vec::new();
-    for (script, _) in &plan.scripts {
+    for (k, (script, _)) in plan.scripts.iter().enumerate() {
         let price = price(script, &priced, &view.active, target);
         cost = cost.plus(price.cost);
         notes.extend(price.notes);
@@ -362,6 +405,9 @@ fn candidate(view: &CopyView, plan: Plan, target: &Target) -> Candidate {
             }
         }
         let known = script.walk.order.iter().all(|v| script.walk.vars[*v].extent.as_const().is_some());
+        if k >= plan.counted {
+            continue;
+        }
         count = count.filter(|_| known).map(|c| c.saturating_add(price.trips));
     }
     let first = &plan.scripts[0].0;

@@ -14,7 +14,7 @@ use super::build::Crew;
 use super::copy::{Move, check_attrs, flat_of, shared_byte_of};
 use super::digits::is_memory;
 use super::emit::{Script, all_of};
-use super::owners::{coordinate, groups};
+use super::owners::{coordinate, groups, whole_groups};
 use super::price::{Priced, price};
 use super::vector::Limit;
 use super::walk::{Side, Term, Walk, parts_of};
@@ -180,12 +180,16 @@ fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, c
     }
     let count = count.filter(|n| *n <= CHECK_LIMIT);
     let Some(count) = count else { return Err(unknown(ops[k])) };
-    for group in groups(crew.active, crew.scope) {
-        let at = |r: &Reach| by_coordinates(r, &group, crew.active);
-        let (have, from) = (at(&reaches[k]), at(&reaches[1]));
+    let all = groups(crew.active, crew.scope).into_iter().zip(whole_groups(crew.active, crew.scope));
+    for (group, whole) in all {
+        let at = |r: &Reach, list: &[u32]| by_coordinates(r, list, crew.active);
+        let (have, from) = (at(&reaches[k], &group), at(&reaches[1], &group));
+        // A destination may have elements of threads that are not active: nobody gets them.
+        let known = if k == 0 { at(&reaches[k], &whole) } else { have.clone() };
         for element in 0..count {
             let held = holders(&reaches[k], view, element, &have).ok_or_else(|| unknown(ops[k]))?;
-            if held.is_empty() {
+            let lost = held.is_empty() && holders(&reaches[k], view, element, &known).is_none_or(|h| h.is_empty());
+            if lost {
                 let why = format!(
                     "element {element} of `{}` is in a thread that does not run the copy by {}",
                     ops[k].buf, crew.scope
@@ -281,5 +285,11 @@ fn candidate(view: &CopyView, walk: Walk, axes: Vec<Axis>, own: Option<usize>, t
         });
         Completion::Done
     });
-    Candidate { params: vec![("vec_bits", ParamValue::Int(i64::from(bits)))], cost: price.cost, notes, conflicts: price.conflicts, emit }
+    Candidate {
+        params: vec![("vec_bits", ParamValue::Int(i64::from(bits)))],
+        cost: price.cost,
+        notes,
+        conflicts: price.conflicts,
+        emit,
+    }
 }

@@ -73,9 +73,7 @@ pub(super) fn locate(
         }
         invert(&mut owners, &items, &c);
     }
-    owners.guards.retain(|g| active.iter().any(|t| active.eval_at(g, t) != Some(1)));
     owners.single.extend(free_levels(tile, active, scope));
-    owners.single.retain(|g| active.iter().any(|t| active.eval_at(g, t) != Some(1)));
     Ok(owners)
 }
 
@@ -185,16 +183,23 @@ pub(super) fn groups(active: &ActiveSet, scope: Scope) -> Vec<Vec<u32>> {
     out.into_iter().map(|(_, list)| list).collect()
 }
 
-/// Does each group of the scope have, among its active threads that meet `guards`, one for every combination of digits?
-/// If not: how many combinations the worst group has, of how many.
+/// The same groups, with their threads that are not active.
+pub(super) fn whole_groups(active: &ActiveSet, scope: Scope) -> Vec<Vec<u32>> {
+    let size = scope.threads(active.warp(), active.threads()).max(1);
+    let number = groups(active, scope).into_iter().filter_map(|g| g.first().map(|t| t / size));
+    number.map(|g| (g * size..((g + 1) * size).min(active.threads())).collect()).collect()
+}
+
+/// Does each of the groups have, among its threads that meet `guards`, one for every combination of digits? If not: how
+/// many combinations the worst group has, of how many.
 pub(super) fn covers(
     digits: &[(Expr, i64)],
     guards: &[Expr],
     active: &ActiveSet,
-    scope: Scope,
+    groups: Vec<Vec<u32>>,
 ) -> Result<(), (usize, i64)> {
     let wanted = digits.iter().fold(1i64, |p, (_, e)| p.saturating_mul(*e));
-    for group in groups(active, scope) {
+    for group in groups {
         let meets = |t: &u32| guards.iter().all(|g| active.eval_at(g, *t) == Some(1));
         let mut seen = BTreeSet::new();
         for t in group.into_iter().filter(meets) {

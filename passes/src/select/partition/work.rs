@@ -6,7 +6,7 @@
 
 use tilewright_ir::facts::Facts;
 use tilewright_ir::threads::ActiveSet;
-use tilewright_ir::{Axis, BinOp, Dim, Expr, Scope, Special};
+use tilewright_ir::{Axis, BinOp, Dim, Expr, ExprKind, Scope, Special, UnOp};
 
 use super::owners::{coordinate, groups};
 use super::walk::{Value, Walk};
@@ -16,7 +16,7 @@ use super::walk::{Value, Walk};
 pub(super) struct Workers {
     /// Number of a thread in its group, from 0.
     pub number: Expr,
-    /// Threads that work in each group: where groups differ, as many as the smallest has.
+    /// Threads that work in each group.
     pub count: i64,
     /// Holds for the threads that work; `None` if all do.
     pub guard: Option<Expr>,
@@ -24,22 +24,63 @@ pub(super) struct Workers {
     pub groups: usize,
 }
 
-/// Numbers the active threads of each group of the scope, from 0; `None` if no simple formula does it.
+/// Runs of neighbouring threads that a number may be put together from.
+const MAX_RUNS: usize = 8;
+/// Sizes of groups that get a plan of their own: an interval of threads has at most three.
+const MAX_TEAMS: usize = 3;
+
+/// Numbers the active threads of each group of the scope, from 0; `None` if no simple formula does it. Where groups
+/// differ in size, as many work as the smallest has.
 pub(super) fn workers(active: &ActiveSet, scope: Scope) -> Option<Workers> {
     let groups = groups(active, scope);
-    let count = groups.iter().map(Vec::len).min()?;
-    let partial = groups.iter().any(|g| g.len() != count);
-    let first = groups[0][0];
+    let number = number_of(&groups, active, scope)?;
+    let count = groups.iter().map(Vec::len).min()? as i64;
+    let partial = groups.iter().any(|g| g.len() as i64 != count);
+    let guard = partial.then(|| Expr::binary(BinOp::Lt, number.clone(), Expr::int(count)));
+    Some(Workers { number, count, guard, groups: groups.len() })
+}
+
+/// As [`workers`], but with all threads at work: groups of different sizes make teams, the largest first. The guard of
+/// each holds for the threads of its groups.
+pub(super) fn teams(active: &ActiveSet, scope: Scope) -> Option<Vec<Workers>> {
+    let all = groups(active, scope);
+    let mut sizes: Vec<usize> = all.iter().map(Vec::len).collect();
+    sizes.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
+    sizes.dedup();
+    if sizes.len() == 1 || sizes.len() > MAX_TEAMS {
+        return workers(active, scope).map(|w| vec![w]);
+    }
+    let size = scope.threads(active.warp(), active.threads()).max(1);
+    let which = Expr::special(Special::ThreadLinear).div_by(i64::from(size));
+    let team = |count: usize| {
+        let mine: Vec<Vec<u32>> = all.iter().filter(|g| g.len() == count).cloned().collect();
+        let is = |g: &Vec<u32>| Expr::binary(BinOp::Eq, which.clone(), Expr::int(i64::from(g[0] / size)));
+        let others = || all.iter().filter(|g| g.len() != count).map(is);
+        // The shorter of "one of these" and "none of those".
+        let guard = if mine.len() <= all.len() - mine.len() {
+            mine.iter().map(is).reduce(|a, b| Expr::binary(BinOp::LOr, a, b))
+        } else {
+            let any = others().reduce(|a, b| Expr::binary(BinOp::LOr, a, b));
+            any.map(|e| Expr::new(ExprKind::Unary(UnOp::Not, Box::new(e))))
+        };
+        Some(Workers { number: number_of(&mine, active, scope)?, count: count as i64, guard, groups: all.len() })
+    };
+    sizes.into_iter().map(team).collect()
+}
+
+/// Number of a thread among the threads of its group, for these groups.
+fn number_of(groups: &[Vec<u32>], active: &ActiveSet, scope: Scope) -> Option<Expr> {
+    let first = *groups.first()?.first()?;
     let checked = |number: Expr| {
         let numbered = |g: &Vec<u32>| g.iter().enumerate().all(|(k, t)| active.eval_at(&number, *t) == Some(k as i64));
         groups.iter().all(numbered).then_some(number)
     };
     let from_first = |e: Expr| active.eval_at(&e, first).map(|v| e.add(Expr::int(-v)));
-    let in_group = match scope {
-        Scope::Thread => Some(Expr::int(0)),
-        Scope::Warp => from_first(Expr::special(Special::Lane)),
-        Scope::Warpgroup => from_first(coordinate(&Axis::TidInWg, active.warp())?),
-        Scope::Cta => from_first(Expr::special(Special::ThreadLinear)),
+    let place = match scope {
+        Scope::Thread => return checked(Expr::int(0)),
+        Scope::Warp => Expr::special(Special::Lane),
+        Scope::Warpgroup => coordinate(&Axis::TidInWg, active.warp())?,
+        Scope::Cta => Expr::special(Special::ThreadLinear),
     };
     let boxed = || {
         let (_, lanes) = active.as_box()?;
@@ -52,10 +93,34 @@ pub(super) fn workers(active: &ActiveSet, scope: Scope) -> Option<Workers> {
         };
         checked(warp.mul(Expr::int(width)).add(lane))
     };
-    let number = in_group.and_then(checked).or_else(boxed)?;
-    let count = count as i64;
-    let guard = partial.then(|| Expr::binary(BinOp::Lt, number.clone(), Expr::int(count)));
-    Some(Workers { number, count, guard, groups: groups.len() })
+    let longest = groups.iter().max_by_key(|g| g.len())?;
+    let at: Vec<i64> = longest.iter().filter_map(|t| active.eval_at(&place, *t)).collect();
+    let steps = || {
+        let step = at.get(1)? - at[0];
+        (step > 1).then(|| place.clone().add(Expr::int(-at[0])).div_by(step)).and_then(checked)
+    };
+    from_first(place.clone()).and_then(checked).or_else(boxed).or_else(steps).or_else(|| checked(runs(&place, &at)?))
+}
+
+/// Number of `place` in the ascending list `at`, put together from its runs of neighbours.
+fn runs(place: &Expr, at: &[i64]) -> Option<Expr> {
+    let mut number: Option<Expr> = None;
+    let mut count = 0;
+    for (k, here) in at.iter().enumerate() {
+        if k > 0 && at[k - 1] + 1 == *here {
+            continue;
+        }
+        count += 1;
+        let own = place.clone().add(Expr::int(k as i64 - here));
+        number = Some(match number {
+            None => own,
+            Some(before) => {
+                let reached = Expr::binary(BinOp::Ge, place.clone(), Expr::int(*here));
+                Expr::new(ExprKind::Select(Box::new(reached), Box::new(own), Box::new(before)))
+            }
+        });
+    }
+    number.filter(|_| count <= MAX_RUNS)
 }
 
 /// How the work is dealt out.
@@ -74,9 +139,9 @@ pub(super) enum Dealing {
     },
 }
 
-/// Would every worker get the same number of accesses, by plain loops?
+/// Would every worker get the same number of accesses?
 pub(super) fn deals_evenly(walk: &Walk, workers: i64, facts: &Facts) -> bool {
-    workers == 1 || cut(walk, workers, facts).is_some()
+    workers == 1 || cut(walk, workers, facts).is_some() || facts.is_multiple(&walk.items(), workers)
 }
 
 /// Deals the digits of `walk.order` (all loops, innermost last) to `workers` workers.
