@@ -60,15 +60,21 @@ pub struct Compiled {
 /// All errors that were found; warnings are among them.
 pub fn parse_and_verify(text: &str) -> Result<(Module, Vec<Diagnostic>), Vec<Diagnostic>> {
     let module = parse(text).into_result()?;
-    not_empty(&module, text)?;
+    whole_file(&module, text)?;
     let found = verify(&module, Level::Tile, &backend::ops());
     if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok((module, found)) }
 }
 
-/// A file without a kernel is a file cut off too early.
-fn not_empty(module: &Module, text: &str) -> Result<(), Vec<Diagnostic>> {
+/// What the verifier cannot see: a file without a kernel is one cut off too early, and a run block names targets that exist.
+fn whole_file(module: &Module, text: &str) -> Result<(), Vec<Diagnostic>> {
     if module.kernels().next().is_some() {
-        return Ok(());
+        let unknown = module.runs().flat_map(|run| {
+            let names = run.targets.iter().flatten();
+            let unknown = names.filter_map(|name| tilewright_target::lookup(name).err());
+            unknown.map(|unknown| Diagnostic::error(Code::UNKNOWN_TARGET, run.span, unknown.to_string()))
+        });
+        let unknown: Vec<Diagnostic> = unknown.collect();
+        return if unknown.is_empty() { Ok(()) } else { Err(unknown) };
     }
     let end = Span::new(text.len().saturating_sub(1), text.len());
     let error = Diagnostic::error(Code::SYNTAX, end, "there is no kernel in this file");
@@ -81,7 +87,7 @@ fn not_empty(module: &Module, text: &str) -> Result<(), Vec<Diagnostic>> {
 /// The diagnostics of the first stage that finds errors.
 pub fn compile_text(text: &str, target: &'static Target, options: &Options) -> Result<Compiled, Vec<Diagnostic>> {
     let module = parse(text).into_result()?;
-    not_empty(&module, text)?;
+    whole_file(&module, text)?;
     compile_module(module, text, target, options, &mut ())
 }
 
