@@ -56,11 +56,25 @@ fn check_kernel(kernel: &Kernel, target: &Target, facts: &mut KernelFacts, error
         }
         _ => {}
     });
-    if target.vendor == Vendor::Nvidia && uses_signals(kernel) {
-        let why =
-            format!("kernel `{}` uses signals between ranks, which {} does not have yet", kernel.name, target.name);
-        refuse(kernel.span, why, "compile it for gfx942 or gfx950; windows and signals on NVIDIA targets are to come");
+}
+
+/// What of the language the target cannot run at all, said before any pass looks at the kernel: signals belong to the
+/// queues of copy engines.
+pub(crate) fn refuse_early(kernel: &Kernel, target: &Target) -> Option<Diagnostic> {
+    if target.has_sdma() {
+        return None;
     }
+    let mut signal = None;
+    walk_block(&kernel.body, &mut |s| match &s.kind {
+        StmtKind::Signal { .. } => signal = signal.or(Some(s.span)),
+        StmtKind::Prim(op) if op.op.as_str().starts_with("sdma.") => signal = signal.or(Some(s.span)),
+        _ => {}
+    });
+    let why = format!("kernel `{}` uses signals between ranks, which {} does not have yet", kernel.name, target.name);
+    Some(
+        Diagnostic::error(Code::TARGET_REFUSES, signal?, why)
+            .help("compile it for gfx942 or gfx950; windows without signals compile for every target"),
+    )
 }
 
 /// Bytes of a shared buffer, rounded up to 16 so that each begins aligned.
@@ -68,16 +82,6 @@ fn shared_bytes(alloc: &Alloc) -> i64 {
     let ty = tilewright_ir::BufferTy::from(alloc);
     let span = ty.layout().storage_elems(&ty.shape).ok().and_then(|s| s.as_const()).unwrap_or(i64::MAX);
     alloc.dtype.bytes_for(span).map_or(i64::MAX, |b| b.saturating_add(15) / 16 * 16)
-}
-
-fn uses_signals(kernel: &Kernel) -> bool {
-    let mut found = kernel.params.iter().any(|p| p.hidden);
-    walk_block(&kernel.body, &mut |s| {
-        if let StmtKind::Prim(op) = &s.kind {
-            found |= op.op.as_str().starts_with("sdma.");
-        }
-    });
-    found
 }
 
 /// Ops that the target does not have.
@@ -91,7 +95,7 @@ fn refused_op(op: &PrimOp, kernel: &Kernel, target: &Target) -> Option<(String, 
             format!("{} has no stmatrix; it needs {}", target.name, Target::min_arch_for_stmatrix()),
             "use `copy`",
         )),
-        name if name.starts_with("sdma.") && target.vendor == Vendor::Amd && !target.has_sdma() => {
+        name if name.starts_with("sdma.") && !target.has_sdma() => {
             Some((format!("{} has no SDMA engines that a kernel can drive", target.name), "use `carry = any`"))
         }
         "barrier" if op.attr_sym("scope") == Some("warpgroup") && target.vendor == Vendor::Amd => {

@@ -17,7 +17,7 @@
 //! All of AMD's.
 
 use tilewright_passes::select::partition::{gate, plan_vectors};
-use tilewright_passes::select::{Candidate, CopyGroup, CopyVariant, Reject, VariantInfo};
+use tilewright_passes::select::{Candidate, CopyGroup, CopyVariant, Reject, VariantInfo, time};
 use tilewright_target::Target;
 
 /// The variant.
@@ -35,8 +35,13 @@ impl CopyVariant for PeerLdst {
         gate::peer(view)?;
         let forced = view.attrs.variant.as_deref() == Some(NAME);
         if !view.attrs.carry_any && !forced {
-            let why = "a peer copy on AMD goes to the SDMA engines; `carry = any` allows CU stores".to_owned();
-            return Err(Reject::Attribute { why });
+            // What it would take is said all the same, so that nobody has to try.
+            let cost = match plan_vectors(view, target) {
+                Ok(candidate) => format!("predicted {}", time(candidate.cost.picoseconds)),
+                Err(reject) => format!("which would decline, too: {reject}"),
+            };
+            let why = "a peer copy on AMD goes to the SDMA engines";
+            return Err(Reject::Attribute { why: format!("{why}; `carry = any` allows CU stores, {cost}") });
         }
         if view.attrs.notify.is_some() {
             let why = "`notify` belongs to the queue of an SDMA engine; CU stores have none".to_owned();

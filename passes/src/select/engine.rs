@@ -326,7 +326,7 @@ fn slow(answers: &[Result<Candidate, Reject>], cx: &PassCx, span: Span, text: &s
 }
 
 /// Picoseconds for people.
-pub(super) fn time(ps: u64) -> String {
+pub fn time(ps: u64) -> String {
     if ps >= 1_000_000 {
         format!("{}.{} us", ps / 1_000_000, ps % 1_000_000 / 100_000)
     } else {
