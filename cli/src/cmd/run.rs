@@ -67,7 +67,8 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         let targets = run.targets.as_deref().unwrap_or_default().join(", ");
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
-    let compiled = input.compile_part(session, part(&module, target), target, (Want::finished(target), true), &mut ())?;
+    let compiled =
+        input.compile_part(session, part(&module, target), target, (Want::finished(target), true), &mut ())?;
     let outcomes = run_all(args, &input, &compiled, session)?;
     let text = if args.json {
         as_json(args, &input, &compiled, &outcomes)
@@ -161,10 +162,9 @@ fn as_text(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]
         let against = if device.name() == "reference" { "by the reference" } else { "against the reference" };
         let seeds = if args.seeds == 1 { format!("seed {}", args.seed) } else { format!("{} seeds", args.seeds) };
         out.push_str(&format!(
-            "checked {} bytes on {} rank{}: `{}` for {}, {} {against}, {seeds}\n",
+            "checked {} bytes on {} ranks: `{}` for {}, {} {against}, {seeds}\n",
             checked.bytes,
             checked.ranks,
-            if checked.ranks == 1 { "" } else { "s" },
             run.kernel,
             compiled.target.name,
             device.name(),

@@ -1,7 +1,7 @@
 //! The list of diagnostic codes: one row each, explanation and example included.
 //!
 //! Must hold: codes are unique and sorted, no code is ever given a new meaning, and each has a test under
-//! `tests/errors/` that marks the offending line.
+//! `tests/errors/` that marks the offending line. Codes of later stages take their example from their test file.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub struct CodeInfo {
 }
 
 macro_rules! codes {
-    ($($num:literal $name:ident $title:literal $explanation:literal $example:literal;)*) => {
+    ($($num:literal $name:ident $title:literal $explanation:literal $example:expr;)*) => {
         impl Code {
             $(#[doc = $title] pub const $name: Code = Code($num);)*
         }
@@ -187,44 +187,44 @@ codes! {
     30 LOCAL_OWNER "register element that the thread does not own"
         "A layout with thread axes says which thread holds an element; a thread read or wrote one that another \
          thread holds. Move data between threads through shared memory, or by a copy of a wider scope."
-        "";
+        include_str!("../../../tests/errors/late/TW0030.tile");
     31 VARIANT_DECLINED "forced variant declines"
         "The variant named by `variant = …` cannot carry this copy; the message has its reason with the numbers \
          that failed. Change what it names, or leave the choice to the compiler."
-        "";
+        include_str!("../../../tests/errors/late/TW0031.tile");
     32 NO_VARIANT "no variant accepts the copy"
         "No way to carry this copy is known for the target. The copy report lists each variant with its reason."
-        "";
+        include_str!("../../../tests/errors/late/TW0032.tile");
     33 SCALAR_FALLBACK "copy carried element by element"
         "No faster variant accepts the copy, so each element is moved alone. The copy report says why each one \
          declined; often an alignment or a stride is all that is missing."
-        "";
+        include_str!("../../../tests/errors/late/TW0033.tile");
     34 TARGET_REFUSES "target cannot run this"
         "The target lacks what the kernel needs, such as copy engines for windows or a warp width. Choose another \
          target, or name the targets of a run with `targets = […]`."
-        "";
+        include_str!("../../../tests/errors/late/TW0034.tile");
     35 RACE "read of memory that another rank or thread may be writing"
         "Nothing orders this access after a write by another thread or rank. Within a CTA put `sync cta` between \
          them; across ranks let the copy `notify` a signal and `wait` for it."
-        "";
+        include_str!("../../../tests/errors/late/TW0035.tile");
     36 DEADLOCK "wait that nobody satisfies"
         "Every thread that could go on waits for something. The message lists who waits for what, and the values \
          that were reached."
-        "";
+        include_str!("../../../tests/errors/late/TW0036.tile");
     37 RUN_MISMATCH "result differs"
         "After the run a buffer holds other bytes than the run block expects, or than the reference interpreter \
          computes. The message has the first element that differs."
-        "";
+        include_str!("../../../tests/errors/late/TW0037.tile");
     38 UNKNOWN_TARGET "unknown target"
         "There is no target of this name. `tilewright targets` lists them."
-        "";
+        include_str!("../../../tests/errors/late/TW0038.tile");
     39 TOO_LARGE "program too large"
         "The source, or what would come of it, is beyond a limit of the compiler that keeps its time and memory in \
          bounds. Use loops instead of repeated statements, or split the kernel."
-        "";
+        include_str!("../../../tests/errors/late/TW0039.tile");
     40 INTERNAL "fault of the compiler"
         "The compiler broke one of its own rules. The program is not to blame; please report it with the source."
-        "";
+        "// No program should give this code; one that does shows a fault of the compiler.\n";
     41 NOT_UNIFORM "operand that differs between the threads of one op"
         "The threads of a group execute an op together, so its ranks, bounds and values have one value in the \
          group. Use `by thread` where each thread has its own."

@@ -49,9 +49,10 @@ impl Checker<'_> {
             format!("which threads execute this {what} by {scope} is not known"),
         );
         let guard = self.guard();
-        self.report(d.also(guard, "decided here").help(
-            "use thread ids and constants only in conditions on threads, or `by thread`",
-        ));
+        self.report(
+            d.also(guard, "decided here")
+                .help("use thread ids and constants only in conditions on threads, or `by thread`"),
+        );
     }
 
     /// All threads of each group that comes here must come.
