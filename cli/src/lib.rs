@@ -19,6 +19,7 @@ mod compile;
 pub mod device;
 pub mod extension;
 pub mod files;
+pub mod layout;
 mod observe;
 pub mod ptxas;
 pub mod render;

@@ -82,6 +82,11 @@ impl Session {
         }
     }
 
+    /// Has nobody read standard output any more when it was last written?
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Text to standard output.
     pub fn print(&mut self, text: &str) {
         self.data(text.as_bytes());

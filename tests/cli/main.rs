@@ -2,6 +2,7 @@
 
 mod commands;
 mod errors;
+mod layout;
 mod malformed;
 mod program;
 mod readme;

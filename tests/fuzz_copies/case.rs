@@ -310,14 +310,19 @@ impl Case {
         p.allocs.push(format!("local {name}: {t}{};", side.type_text()));
         let tile = side.layout.as_ref().map(|l| &l.tile);
         let scope = tile.map_or(Scope::Thread, owners::scope);
-        let (count, group) = (groups(scope, self.threads, self.warp), group_text(scope, self.threads, self.warp));
-        let shape = list(std::iter::once(count).chain(side.shape.iter().copied()));
+        // Whoever holds a source element may give it, so all that carry one copy out together hold the same.
+        let filled = if name == "src" { scope.max(self.scope) } else { scope };
+        let of = |s| (groups(s, self.threads, self.warp), group_text(s, self.threads, self.warp));
+        let shape = |count| list(std::iter::once(count).chain(side.shape.iter().copied()));
         let rest = ", ..".repeat(side.shape.len());
-        p.buffer(format!("{name}_in: global<{t}>[{shape}]"), &format!("{name}_in"));
+        let (count, group) = of(filled);
+        p.buffer(format!("{name}_in: global<{t}>[{}]", shape(count)), &format!("{name}_in"));
         p.before.push(format!("copy {name} <- {name}_in[{group}{rest}] by {scope}{};", self.frame()));
         if name != "dst" {
             return;
         }
+        let (count, group) = of(scope);
+        let shape = shape(count);
         let classes = tile.map_or_else(|| vec![Vec::new()], |tile| owners::classes(tile, self.warp));
         p.buffer(format!("{name}_out: global<{t}>[{}, {shape}]", classes.len()), &format!("{name}_out"));
         for (c, guard) in classes.iter().enumerate() {

@@ -230,6 +230,7 @@ impl Gen {
     }
 
     fn copy(&mut self) -> Case {
+        let dtype = self.dtype();
         let rank = 1 + self.rng.below(3);
         let mut extents: Vec<i64> =
             (0..rank).map(|_| pick(&mut self.rng, &[1, 2, 3, 4, 6, 8, 8, 16, 5, 32, 64])).collect();
@@ -254,11 +255,15 @@ impl Gen {
         let by_group = grouped && from != Place::Local && !self.rng.one_in(3);
         let src_trips = if self.rng.one_in(3) { 1 } else { trips };
         let src = self.side(from, &extents, by_group, src_trips);
+        let (mut dst, mut src) = (dst, src);
+        for side in [&mut dst, &mut src] {
+            side.align = side.align.map(|a| a.max(dtype.bits() / 8)); // less than an element is refused
+        }
         let vec = self.rng.one_in(16).then(|| self.pick(&[16u32, 32, 64, 128]));
         let mut case = Case {
             warp: self.warp as u32,
             threads: self.threads as u32,
-            dtype: self.dtype(),
+            dtype,
             scope: self.scope,
             dst,
             src,

@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod explain;
 mod fmt;
+mod layout;
 mod opt;
 mod report;
 mod run;
@@ -42,6 +43,7 @@ enum Command {
     Check(check::Args),
     Opt(opt::Args),
     Fmt(fmt::Args),
+    Layout(layout::Args),
     Targets(targets::Args),
     Explain(explain::Args),
 }
@@ -73,6 +75,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> 
         Command::Check(args) => check::main(args, session),
         Command::Opt(args) => opt::main(args, session),
         Command::Fmt(args) => fmt::main(args, session),
+        Command::Layout(args) => layout::main(args, session),
         Command::Targets(args) => targets::main(args, session),
         Command::Explain(args) => explain::main(args, session),
     };
