@@ -130,9 +130,10 @@ impl BufferTy {
     }
 
     /// Alignment of the base in bytes that may be relied on: what was written, else 16 (cudaMalloc, hipMalloc and mori's
-    /// windows give 256 and more; shared and local buffers are ours to align).
+    /// windows give 256 and more). Shared and local buffers are ours to align: they have 16 at least, whatever was written.
     pub fn align_bytes(&self) -> u32 {
-        self.align.unwrap_or(16)
+        let written = self.align.unwrap_or(16);
+        if self.space.is_device_memory() { written } else { written.max(16) }
     }
 }
 

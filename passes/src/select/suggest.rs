@@ -77,7 +77,7 @@ fn trials(kernel: &Kernel, buffer: &Name, cx: &PassCx, copies: usize) -> Vec<Tri
     let bytes = |layout: Option<Layout>| storage_bytes(&Alloc { layout, ..alloc.clone() });
     let before = bytes(alloc.layout.clone());
     let mut trials = Vec::new();
-    for layout in candidates(alloc) {
+    for layout in candidates(alloc, cx.target.lds_banks) {
         let mut changed = kernel.clone();
         relayout(&mut changed.body, buffer, &layout);
         let mut module = Module::default();
@@ -145,8 +145,9 @@ fn pitches(digits: &[(i64, i64)], least: i64) -> Vec<i64> {
 }
 
 /// Layouts worth a try, the simplest first: rows padded to whole accesses, by one more, by one word of a bank; then
-/// swizzles of accesses.
-fn candidates(alloc: &Alloc) -> Vec<Layout> {
+/// swizzles of accesses: bits of the row's number (above the accesses of a row and of all banks) into those of the access
+/// in the row.
+fn candidates(alloc: &Alloc, banks: u32) -> Vec<Layout> {
     let ty = BufferTy::from(alloc);
     let base = ty.layout();
     let Some(digits) = plain(&base.tile) else { return Vec::new() };
@@ -163,8 +164,10 @@ fn candidates(alloc: &Alloc) -> Vec<Layout> {
     }
     for pitch in pitches.iter().filter(|p| p.count_ones() == 1) {
         let (per_element, row) = (access.trailing_zeros(), pitch.trailing_zeros());
-        for swizzle_len in [3, 2, 1] {
-            let atom_len = row.saturating_sub(per_element).max(swizzle_len);
+        // log2 of the accesses that all banks serve together.
+        let line = (i64::from(banks) * BANK_BITS / ACCESS_BITS).max(1).ilog2();
+        for swizzle_len in (1..=line).rev() {
+            let atom_len = row.saturating_sub(per_element).max(line);
             let swizzle = Swizzle { per_element, swizzle_len, atom_len, inner: true };
             out.push(Layout { tile: base.tile.clone(), swizzle: Some(swizzle) });
         }
