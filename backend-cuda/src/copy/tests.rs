@@ -136,6 +136,20 @@ fn symbolic_bases_need_a_proof() {
 }
 
 #[test]
+fn register_bases_of_a_loop_are_even() {
+    for (factor, fits) in [(8, true), (3, false)] {
+        let mut c = case(frag(2), rows(2, 16), Scope::Warp, 32);
+        let i = Name::new("i");
+        c.facts.declare(&i, ScalarTy::Index, true);
+        c.dst.layout.tile.offset.insert(Axis::M, Dim::from(&i).mul(&Dim::Const(factor)));
+        match plan(&LdStMatrix, &c, &SM_90A) {
+            Ok(_) => assert!(fits),
+            Err(r) => assert!(!fits && r.to_string().contains("so it must be even"), "{r}"),
+        }
+    }
+}
+
+#[test]
 fn warp_strides_keep_rows_on_16_bytes() {
     // Field report 0.2: (4, 8, 4, 2, 2) : (W, 16, 2, 8, 1).
     for (w, fits) in [(128, true), (132, false), (136, true)] {

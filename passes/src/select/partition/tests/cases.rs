@@ -70,6 +70,82 @@ fn widest_access_that_keeps_all_threads_busy() {
 }
 
 #[test]
+fn widths_are_weighed_by_rounds() {
+    // Shared digits of 24 do not divide 32 workers, but 96 accesses of 32 bits do.
+    let dst = Buf::whole(Space::Shared, &[96], on_m(&[(4, 32), (24, 1)]));
+    let c = case(dst, row_major(Space::Global, &[96]), DType::F32, Scope::Warp, 32);
+    let candidate = vectors(&c);
+    run(&c, &candidate);
+    assert_eq!((int(&candidate, "vec_bits"), int(&candidate, "outer_count")), (Some(32), Some(3)));
+    // Even only with single bytes, 33 rounds: 66 wide accesses need three.
+    let candidate = vectors(&flat(1056, DType::U8, 32));
+    assert_eq!((int(&candidate, "vec_bits"), int(&candidate, "outer_count")), (Some(128), Some(3)));
+}
+
+/// `a op n` on a thread id.
+fn cmp(op: BinOp, id: Expr, n: i64) -> Expr {
+    Expr::binary(op, id, Expr::int(n))
+}
+
+#[test]
+fn any_known_set_of_threads_shares_the_work() {
+    let (linear, lane, warp) =
+        (|| Expr::special(Special::ThreadLinear), || Expr::special(Special::Lane), || Expr::special(Special::Warp));
+    let either = |a: Expr, b: Expr| Expr::binary(BinOp::LOr, a, b);
+    let guards = [
+        (cmp(BinOp::Eq, linear().rem_by(2), 0), 64),
+        (cmp(BinOp::Eq, linear().rem_by(3), 1), 43),
+        (either(cmp(BinOp::Lt, lane(), 4), cmp(BinOp::Ge, lane(), 28)), 32),
+        (cmp(BinOp::Lt, warp().rem_by(2), 1), 64),
+        (either(cmp(BinOp::Eq, linear(), 5), cmp(BinOp::Eq, linear(), 100)), 2),
+    ];
+    for (guard, threads) in guards {
+        let mut c = flat(1024, DType::F32, 128);
+        c.guard = Some(guard);
+        let candidate = vectors(&c);
+        run(&c, &candidate);
+        assert_eq!(int(&candidate, "thread_cnt"), Some(threads), "{:?}", c.guard);
+    }
+}
+
+#[test]
+fn groups_of_any_size_use_all_their_threads() {
+    // Warp 0 has 32 threads, warp 1 has 16: two accesses each in the first, four in the second.
+    let mut c = flat(256, DType::F32, 128);
+    c.scope = Scope::Warp;
+    c.guard = Some(cmp(BinOp::Lt, Expr::special(Special::ThreadLinear), 48));
+    let candidate = vectors(&c);
+    assert_eq!((int(&candidate, "thread_cnt"), int(&candidate, "outer_count")), (Some(32), Some(2)));
+    assert_eq!(run(&c, &candidate).vectors, 2 * 32 + 4 * 16);
+    // 8 threads of warp 0, all of the others but the last, which has 4.
+    let linear = || Expr::special(Special::ThreadLinear);
+    let inside = Expr::binary(BinOp::LAnd, cmp(BinOp::Ge, linear(), 24), cmp(BinOp::Lt, linear(), 100));
+    c.guard = Some(inside);
+    let candidate = vectors(&c);
+    assert_eq!(run(&c, &candidate).vectors, 64 + 2 * 64 + 64);
+}
+
+#[test]
+fn only_active_owners_receive() {
+    let regs = TileLayout::from_shard(vec![Iter::new(32, 1, Axis::LaneId), Iter::new(4, 1, Axis::M)]);
+    let dst = Buf::whole(Space::Local, &[32, 4], regs.into());
+    let mut c = case(dst, row_major(Space::Shared, &[32, 4]), DType::F32, Scope::Warp, 64);
+    for guard in [
+        cmp(BinOp::Lt, Expr::special(Special::Lane), 16),
+        cmp(BinOp::Eq, Expr::special(Special::Lane).rem_by(2), 0),
+    ] {
+        c.guard = Some(guard);
+        assert_eq!(width(&c), 128);
+        run(&c, &plan_elements(&c.view(), &SM_90A).unwrap());
+    }
+    // Threads that the launch does not have are no owners.
+    c.guard = None;
+    c.block = 16;
+    assert!(refused(&c).contains("of which 16 are threads"), "{}", refused(&c));
+    assert!(plan_elements(&c.view(), &SM_90A).is_err());
+}
+
+#[test]
 fn columns_decide_the_width() {
     // Field report 3.3: slices that begin at column 1, 2, 4 of i32 rows.
     for (begin, want) in [(0, 128), (1, 32), (2, 64), (4, 128), (33, 32)] {

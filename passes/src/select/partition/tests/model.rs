@@ -455,6 +455,8 @@ fn eval(e: &Expr, th: &Thread, warp: u32) -> Result<i64, String> {
         ExprKind::Special(Special::Warp) => th.t / warp_i,
         ExprKind::Special(Special::ThreadLinear | Special::Thread(0)) => th.t,
         ExprKind::Unary(UnOp::Neg, a) => -eval(a, th, warp)?,
+        ExprKind::Unary(UnOp::Not, a) => i64::from(eval(a, th, warp)? == 0),
+        ExprKind::Select(c, a, b) => eval(if eval(c, th, warp)? != 0 { a } else { b }, th, warp)?,
         ExprKind::Binary(op, a, b) => {
             let (x, y) = (eval(a, th, warp)?, eval(b, th, warp)?);
             match op {
