@@ -4,5 +4,7 @@ mod codes;
 mod common;
 mod edges;
 mod examples;
+mod field_reports;
 mod malformed;
 mod stages;
+mod suggest;

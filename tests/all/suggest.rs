@@ -111,7 +111,11 @@ fn rows_of_fragments_in_one_bank() {
 fn shorter_rows_have_a_shorter_swizzle() {
     let text = fragment(32, "");
     assert_eq!(ways(&run(&text, "sm_90a"), 1), 4);
-    assert_eq!(holds(&text, "sm_90a", 1).len(), 2);
+    holds(&text, "sm_90a", 1);
+    // Padded rows would do, too, but the copy that fills the tile would then have conflicts.
+    let compiled = run(&text, "sm_90a");
+    let all = suggested(&compiled, 1);
+    assert!(all.len() == 1 && all[0].contains("`layout S[(8,32):(32,1)] swizzle(3,2,3)` removes 4-way"), "{all:#?}");
 }
 
 #[test]
