@@ -50,7 +50,7 @@ pub use tilewright_passes::select::{
 pub use tilewright_target::{Basis, Cost, Target, Vendor};
 
 /// A variant as it is kept.
-type Variant = Box<dyn CopyVariant + Send + Sync>;
+type Variant = Box<dyn CopyVariant + Send>;
 
 /// What a program of its own brings along.
 pub struct Extension {
@@ -84,7 +84,7 @@ impl Extension {
     /// Adds a copy variant. It is asked on every target: what it needs of one it says in `plan`. In the report it stands
     /// after the backend's, so that of equals the backend's is taken.
     #[must_use]
-    pub fn variant(mut self, variant: impl CopyVariant + Send + Sync + 'static) -> Extension {
+    pub fn variant(mut self, variant: impl CopyVariant + Send + 'static) -> Extension {
         self.variants.push(Box::new(variant));
         self
     }

@@ -1,6 +1,6 @@
 //! Lowerings that an out-of-tree crate brings along for ops of its own, and the small builder they are written with.
 //!
-//! Must hold: an op of the neutral table is never replaced ([`Emitter::prim`] asks its own first); everything a lowering
+//! Must hold: an op of the neutral table is never replaced (the emitter asks its own first); everything a lowering
 //! can build is typed and passes LLVM's verifier before LLVM works with it; no intrinsic can be named here, since LLVM
 //! aborts on one that it cannot select. A lowering gets no state, so the same module gives the same code.
 
