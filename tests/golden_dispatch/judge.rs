@@ -41,13 +41,13 @@ fn judged(row: &Value, seed: u64) -> Result<Verdict, String> {
     let text = kernel(&case, true).map_err(|e| format!("no kernel: {e}"))?;
     let state = match compile(&text) {
         Ok(state) => state,
-        Err(refusal) if is_error || (!is_right && legal(&case).is_err()) => {
-            let _ = refusal;
-            return Ok(Verdict::Agrees);
-        }
+        Err(_) if is_error => return Ok(Verdict::Agrees),
         Err(refusal) => {
-            let legal = legal(&case).err().map(|e| format!(" (not legal: {e})")).unwrap_or_default();
-            return Err(format!("refused{legal}: {refusal}"));
+            return match legal(&case) {
+                Err(_) if !is_right => Ok(Verdict::Agrees),
+                Err(why) => Err(format!("refused (not legal: {why}): {refusal}")),
+                Ok(()) => Err(format!("refused: {refusal}")),
+            };
         }
     };
     bytes(&case, &text, &state, seed)?;

@@ -259,16 +259,10 @@ pub(crate) fn start(case: &Case, seed: u64) -> Result<Start, String> {
         }
     }
     let after = [from.bytes()?, to.bytes()?];
-    Ok(collect([&src, &dst], before, after, case.threads, seed)?)
+    collect([&src, &dst], before, after, seed)
 }
 
-fn collect(
-    sides: [&Ours<'_>; 2],
-    before: [Vec<u8>; 2],
-    after: [Vec<u8>; 2],
-    threads: i64,
-    seed: u64,
-) -> Result<Start, String> {
+fn collect(sides: [&Ours<'_>; 2], before: [Vec<u8>; 2], after: [Vec<u8>; 2], seed: u64) -> Result<Start, String> {
     let mut buffers: Vec<(Name, Vec<u8>)> = Vec::new();
     let mut expected = BTreeMap::new();
     for ((side, before), after) in sides.into_iter().zip(before).zip(after) {
@@ -285,7 +279,6 @@ fn collect(
             buffers.push((Name::new(&format!("{name}_in")), before));
             buffers.push((Name::new(&format!("{name}_out")), empty));
         }
-        debug_assert!(side.total(threads) > 0);
     }
     let input = LaunchInput {
         ranks: 1,
