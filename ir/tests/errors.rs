@@ -11,7 +11,7 @@ use tilewright_ir::verify::{Level, verify};
 use tilewright_ir::{Code, Diagnostic, OpSet, text};
 
 /// Codes that later stages give: selection, targets, execution.
-const LATER: [Code; 11] = [
+const LATER: [Code; 12] = [
     Code::LOCAL_OWNER,
     Code::VARIANT_DECLINED,
     Code::NO_VARIANT,
@@ -23,6 +23,7 @@ const LATER: [Code; 11] = [
     Code::UNKNOWN_TARGET,
     Code::TOO_LARGE,
     Code::INTERNAL,
+    Code::OVERLAP,
 ];
 
 fn errors_dir() -> PathBuf {

@@ -2,14 +2,15 @@
 
 use tilewright_ir::Code;
 use tilewright_ir::diag::{CODES, CodeInfo, explain};
+use tilewright_ir::op::OPS;
 
 use super::Stop;
 use crate::session::Session;
 
-/// Explains a diagnostic code
+/// Explains a diagnostic code, or lists the primitive ops
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The code, as in `error[TW0007]`; without one, all codes are listed
+    /// The code, as in `error[TW0007]`, or `ops`; without one, all codes are listed
     code: Option<String>,
 }
 
@@ -19,6 +20,10 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         session.print(&list);
         return Ok(());
     };
+    if text == "ops" {
+        session.print(&ops());
+        return Ok(());
+    }
     match Code::parse(text).and_then(explain) {
         Some(row) => {
             session.print(&page(row));
@@ -26,6 +31,19 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         }
         None => Err(Stop::Input(unknown(text))),
     }
+}
+
+/// The primitive ops, each with its operands, attributes and meaning.
+fn ops() -> String {
+    let mut out = String::new();
+    for row in OPS {
+        let rest = row.rest.map(|(kind, most)| format!("{kind:?} up to {most} more"));
+        let args = row.args.iter().map(|kind| format!("{kind:?}")).chain(rest);
+        let attrs = row.attrs.iter().map(|a| format!("{}{}", a.name, if a.required { "" } else { "?" }));
+        let operands: Vec<String> = args.chain(attrs).collect();
+        out.push_str(&format!("{}({})\n    {}\n", row.name, operands.join(", ").to_lowercase(), row.doc));
+    }
+    out
 }
 
 /// The page of one code.

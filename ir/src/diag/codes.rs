@@ -233,6 +233,10 @@ codes! {
     42 UNROLL "loop that cannot be unrolled"
         "`unroll for` repeats its body, so its number of trips is a constant of at most 4096. Use `for` otherwise."
         "kernel k(n: u32) launch(grid = [1], block = [8]) {\n    unroll for i in 0..n { }\n}\n";
+    43 OVERLAP "copy between regions that overlap"
+        "Source and destination of a copy must not overlap: its elements move in no particular order. Copy through \
+         another buffer, with a `sync` between the two copies."
+        include_str!("../../../tests/errors/late/TW0043.tile");
 }
 
 /// The row of a code.

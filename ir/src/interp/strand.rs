@@ -273,7 +273,9 @@ impl World<'_, '_> {
             }
             RStmtKind::Prim(op) => {
                 let message = format!("`{}` is a lowered op, the reference runs tile-level kernels", op.op.op);
-                return Err(Diagnostic::error(Code::LEVEL, span, message));
+                return Err(Diagnostic::error(Code::LEVEL, span, message).help(
+                    "a kernel with primitive ops compiles, but a run has nothing to compare it with; write it with tile ops to run it",
+                ));
             }
             // Contents of a buffer are undefined after its declaration: they stay what they are.
             _ => {}

@@ -3,6 +3,7 @@
 //! - values have the dtype of the first place; operands of copy engines are windows;
 //! - attributes are those of the row, of their kind, each once; required ones are there;
 //! - a result is named only for ops that have one;
+//! - a `vec.copy` is one access on both sides;
 //! - collective ops are reached by whole groups.
 
 use super::Checker;
@@ -12,7 +13,7 @@ use crate::env::Entity;
 use crate::op::{ArgKind, AttrKind, OPS, OpRow, Order};
 use crate::space::{Scope, Space};
 use crate::span::Span;
-use crate::stmt::{AttrValue, PlaceIndex, PrimArg, PrimOp};
+use crate::stmt::{AttrValue, Place, PlaceIndex, PrimArg, PrimOp};
 use crate::types::{expect_integral, expect_lsa_rank, expect_value, nearest};
 
 impl Checker<'_> {
@@ -28,6 +29,9 @@ impl Checker<'_> {
         };
         self.operands(op, &row, span);
         self.op_attrs(op, &row, span);
+        if row.name == "vec.copy" {
+            self.access(op, span);
+        }
         if op.result.is_some() && row.result.is_none() {
             let d = Diagnostic::error(Code::OP_OPERANDS, span, format!("`{}` has no result", row.name));
             self.report(d.help("write it as a statement"));
@@ -38,6 +42,41 @@ impl Checker<'_> {
                 _ => Scope::Warp,
             };
             self.whole_groups(&format!("`{}`", row.name), scope, span);
+        }
+    }
+
+    /// `vec.copy`: both sides have elements of one size, `n` of them are one access, and a position that is known is
+    /// aligned to it.
+    fn access(&mut self, op: &PrimOp, span: Span) {
+        let Some(n) = op.attr_int("n").filter(|n| *n > 0) else { return };
+        let mut sides = Vec::new();
+        for arg in &op.args {
+            if let PrimArg::Place(Place { buf, index: PlaceIndex::Flat(e), .. }) = arg
+                && let Some(ty) = self.env.buffer(buf)
+            {
+                let at = self.value(e).and_then(|d| d.as_const());
+                sides.push((buf.clone(), ty.dtype, ty.space, at));
+            }
+        }
+        let bad = |message: String, help: &str| Diagnostic::error(Code::OP_OPERANDS, span, message).help(help);
+        if let [(to, a, ..), (from, b, ..)] = &sides[..]
+            && a.bits() != b.bits()
+        {
+            let message = format!("`{to}` has elements of {} bits, `{from}` of {}", a.bits(), b.bits());
+            return self.report(bad(message, "`vec.copy` moves elements as they are; use `cast` to convert"));
+        }
+        for (buf, dtype, space, at) in sides {
+            let bits = n.saturating_mul(i64::from(dtype.bits()));
+            if !(4..=256).contains(&bits) || bits & (bits - 1) != 0 {
+                let message = format!("{n} elements of {dtype} are {bits} bits, which is no access");
+                return self.report(bad(message, "an access has 8, 16, 32, 64 or 128 bits"));
+            }
+            let align = op.attr_int("align").unwrap_or(bits / 8).max(1);
+            let Some(byte) = at.and_then(|i| i.checked_mul(i64::from(dtype.bits()))).map(|b| b / 8) else { continue };
+            if space != Space::Local && byte % align != 0 {
+                let message = format!("byte {byte} of `{buf}` is not a multiple of {align}");
+                self.report(bad(message, "move fewer elements at once, or write `align = …`"));
+            }
         }
     }
 

@@ -101,6 +101,16 @@ impl Selector<'_> {
         if let Some((flag, value)) = &op.attrs.after {
             out.extend(self.wait_flag(flag.clone(), value.clone(), span, at));
         }
+        if let Some(plan) = &op.attrs.plan {
+            let message = format!("there is no plan `{plan}` for peer copies");
+            let d = Diagnostic::error(Code::BAD_ATTR, span, message);
+            return self.errors.push(d.help("no plans can be named yet: leave `plan` out"));
+        }
+        if let Some(view) = views.iter().find(|v| overlaps(v)) {
+            let message = format!("the regions of `{}` that are read and written overlap", view.dst.buf);
+            let d = Diagnostic::error(Code::OVERLAP, span, message);
+            return self.errors.push(d.help("copy through another buffer, with a `sync` between"));
+        }
         let mut completions = Vec::new();
         for (i, view) in views.into_iter().enumerate() {
             let text = describe(op, i);
@@ -280,6 +290,19 @@ impl Selector<'_> {
             ),
         }
     }
+}
+
+/// Do source and destination have an element in common, known for certain?
+fn overlaps(view: &CopyView) -> bool {
+    let (a, b) = (&view.dst, &view.src);
+    // The same registers may be named twice: each thread then moves its own onto themselves.
+    a.buf == b.buf
+        && a.rank == b.rank
+        && a.space() != tilewright_ir::Space::Local
+        && a.region
+            .iter()
+            .zip(&b.region)
+            .all(|(x, y)| view.facts.is_lt(&x.begin, &y.end()) && view.facts.is_lt(&y.begin, &x.end()))
 }
 
 /// A copy in words: `recv@next <- send by cta`.
