@@ -238,3 +238,45 @@ fn words(trial: &Trial, before: &CopyDecision, after: &CopyDecision, buffer: &Na
     };
     format!("`{buffer}`: `layout {}` {}{cost}{growth}", print_layout(&trial.layout), gains.join(" and "))
 }
+
+#[cfg(test)]
+mod tests {
+    use tilewright_ir::DType;
+
+    use super::*;
+
+    fn layouts(dtype: DType, shape: &[i64], layout: Option<Layout>, banks: u32) -> Vec<String> {
+        let shape = shape.iter().map(|n| Dim::Const(*n)).collect();
+        let alloc = Alloc { name: Name::new("tile"), space: Space::Shared, dtype, shape, layout, align: None };
+        candidates(&alloc, banks).iter().map(print_layout).collect()
+    }
+
+    #[test]
+    fn rows_are_padded_and_swizzled() {
+        let all = layouts(DType::F16, &[8, 64], None, 32);
+        let want = ["S[(8,64):(72,1)]", "S[(8,64):(66,1)]", "S[(8,64):(64,1)] swizzle(3,3,3)"];
+        assert!(want.iter().all(|text| all.iter().any(|have| have == text)), "{all:#?}");
+        assert!(layouts(DType::F32, &[4, 32], None, 64).contains(&"S[(4,32):(32,1)] swizzle(2,4,4)".to_owned()));
+        assert!(layouts(DType::I4, &[4, 64], None, 32).contains(&"S[(4,64):(96,1)]".to_owned()));
+    }
+
+    #[test]
+    fn a_row_that_is_no_multiple_of_an_access_is_filled_up() {
+        let row = TileLayout::from_shard(vec![Iter::new(8, 68, Axis::M), Iter::new(64, 1, Axis::M)]);
+        let all = layouts(DType::F16, &[8, 64], Some(row.into()), 32);
+        assert_eq!(all[..2], ["S[(8,64):(72,1)]", "S[(8,64):(80,1)]"]);
+    }
+
+    #[test]
+    fn outer_strides_grow_with_the_row() {
+        let all = layouts(DType::F16, &[2, 8, 64], None, 32);
+        assert!(all.contains(&"S[(2,8,64):(576,72,1)]".to_owned()), "{all:#?}");
+    }
+
+    #[test]
+    fn nothing_is_made_of_what_is_not_rows() {
+        let spread = TileLayout::from_shard(vec![Iter::new(8, 3, Axis::M), Iter::new(4, 2, Axis::M)]);
+        assert!(layouts(DType::F32, &[8, 4], Some(spread.into()), 32).is_empty());
+        assert!(layouts(DType::F32, &[4], None, 32).is_empty());
+    }
+}
