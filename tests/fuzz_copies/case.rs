@@ -212,8 +212,8 @@ impl Parts {
 }
 
 impl Case {
-    /// How a frame copy is forced: element by element, so that the frame shares little with what is tested. Elements below
-    /// a byte have to go as whole bytes.
+    /// How the frame's copies of registers are forced: element by element, so that they share little with what is tested.
+    /// Elements below a byte have to go as whole bytes.
     fn frame(&self) -> &'static str {
         if self.dtype.bits() < 8 { "" } else { ", variant = \"fallback\"" }
     }
@@ -288,10 +288,10 @@ impl Case {
                 p.allocs.push(format!("shared {name}: {t}{ty};"));
                 let shape = list(side.shape.iter().copied());
                 p.buffer(format!("{name}_in: global<{t}>[{shape}]"), &format!("{name}_in"));
-                p.before.push(format!("copy {name} <- {name}_in by cta{};", self.frame()));
+                p.before.push(format!("copy {name} <- {name}_in by cta;"));
                 if name == "dst" {
                     p.buffer(format!("{name}_out: global<{t}>[{shape}]"), &format!("{name}_out"));
-                    p.after.push(format!("copy {name}_out <- {name} by cta{};", self.frame()));
+                    p.after.push(format!("copy {name}_out <- {name} by cta;"));
                 }
             }
             Place::Local => self.registers(p, side, name),

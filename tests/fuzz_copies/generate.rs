@@ -10,10 +10,10 @@ use tilewright_ir::{Axis, DType, Dim, Layout, Scope, Swizzle};
 
 use crate::case::{Begin, Case, Compare, Guard, Place, Side, groups};
 
-/// Most elements of the copy's region: what the slow executors take in well below a millisecond.
-const MOST_ELEMENTS: i64 = 512;
+/// Most elements of the copy's region, so that a case takes milliseconds; fragments of matrices have up to 2048.
+const MOST_ELEMENTS: i64 = 256;
 /// Most elements of a buffer.
-const MOST_BUFFER: i64 = 4096;
+const MOST_BUFFER: i64 = 2048;
 
 struct Gen {
     rng: SplitMix64,
@@ -27,11 +27,11 @@ struct Gen {
 pub fn generate(seed: u64, number: u64) -> Case {
     let mut rng = SplitMix64::stream(seed, number);
     let warp = pick(&mut rng, &[32i64, 32, 64]);
-    let mut threads = warp * pick(&mut rng, &[1i64, 1, 2, 3, 4, 4, 8]);
+    let mut threads = warp * pick(&mut rng, &[1i64, 1, 1, 2, 2, 3, 4]);
     let mut scope =
         pick(&mut rng, &[Scope::Thread, Scope::Warp, Scope::Warp, Scope::Warpgroup, Scope::Cta, Scope::Cta]);
     if scope == Scope::Warpgroup {
-        threads = warp * pick(&mut rng, &[4i64, 4, 8]);
+        threads = warp * pick(&mut rng, &[4i64, 4, 4, 8]);
     }
     if matches!(scope, Scope::Cta | Scope::Thread) && rng.one_in(12) {
         threads -= pick(&mut rng, &[1, 5, 16]);
@@ -234,7 +234,7 @@ impl Gen {
         let rank = 1 + self.rng.below(3);
         let mut extents: Vec<i64> =
             (0..rank).map(|_| pick(&mut self.rng, &[1, 2, 3, 4, 6, 8, 8, 16, 5, 32, 64])).collect();
-        let most = (MOST_BUFFER / self.groups / 4).min(MOST_ELEMENTS);
+        let most = (MOST_BUFFER / self.groups / 4).clamp(1, MOST_ELEMENTS);
         while extents.iter().product::<i64>() > most {
             let k = self.rng.below(extents.len());
             extents[k] = (extents[k] / 2).max(1);
@@ -279,7 +279,7 @@ impl Gen {
 
     /// A row fragment of the 8x8 matrix instructions on one side, padded or swizzled shared memory on the other.
     fn fragment(&mut self) -> Case {
-        let (m, num) = (self.pick(&[1i64, 1, 2, 4]), self.pick(&[1i64, 2, 4, 3, 8]));
+        let (m, num) = (self.pick(&[1i64, 1, 1, 2, 4]), self.pick(&[1i64, 2, 4, 3, 8]));
         let turned = self.rng.one_in(3);
         let (rows, columns) = (8 * m, 8 * num);
         let lane = |e: i64, s: i64| Iter::new(e, s, Axis::LaneId);
