@@ -61,8 +61,8 @@ impl Lowerings {
 pub enum Hint {
     /// As the chip does by default.
     Plain,
-    /// `!nontemporal`: used once. AMD GPUs have bits for it in their memory instructions; LLVM 22.1 has no use for it on
-    /// NVIDIA's (see [`OpBuilder::ptx`]).
+    /// `!nontemporal`: used once. AMD GPUs have bits for it in their memory instructions. For the cache operators of PTX
+    /// write the instruction: [`OpBuilder::ptx`].
     NonTemporal,
 }
 
