@@ -146,7 +146,8 @@ fn chosen(state: &State) -> &'static str {
 
 /// Our choice against one of TVM's that is right.
 fn compare(case: &Case, decisions: &[CopyDecision], tvm: &Value) -> Result<Verdict, String> {
-    let decision = decisions.first().ok_or("no decision")?;
+    // No thread reaches the copy: there is nothing to choose.
+    let Some(decision) = decisions.first() else { return Ok(Verdict::Agrees) };
     let differences = differences(decision, tvm);
     if differences.is_empty() {
         return Ok(Verdict::Agrees);

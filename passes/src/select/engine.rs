@@ -94,6 +94,11 @@ impl Selector<'_> {
     }
 
     fn copy(&mut self, op: &TileOp, span: Span, at: &Context, out: &mut Block) {
+        if at.active.is_empty() {
+            // No thread comes here, whatever happens: nothing is copied, and a token is done.
+            let done = op.token.iter().map(|_| Completion::Done).collect();
+            return self.post(op, done, span, out);
+        }
         let views = match build_views(op, span, at) {
             Ok(views) => views,
             Err(e) => return self.errors.push(e),
@@ -273,6 +278,9 @@ impl Selector<'_> {
     }
 
     fn pointwise(&mut self, op: &TileOp, span: Span, at: &Context, out: &mut Block) {
+        if at.active.is_empty() {
+            return; // no thread comes here
+        }
         let (view, sources) = match build_pointwise_view(op, span, at) {
             Ok(v) => v,
             Err(e) => return self.errors.push(e),
