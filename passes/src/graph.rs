@@ -1,7 +1,7 @@
 //! The dependence graph of a block: which statement must come after which posted copy.
 //!
-//! Nodes are the statements of one block; an edge from a post to a later statement says that the statement may only run
-//! once the post has completed. petgraph holds it; it is a temporary view, never the storage of the IR. Later passes
+//! Nodes are the statements of one block; an edge from a post to a later statement says that it is the first that may only
+//! run once the post has completed. petgraph holds it; it is a temporary view, never the storage of the IR. Later passes
 //! (hazards, the planner of peer copies) extend it.
 
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -46,6 +46,8 @@ impl DependenceGraph {
             for later in at + 1..block.len() {
                 if let Some(why) = depends(&block[later], &effects[later], token, touched) {
                     graph.add_edge(nodes[*at], nodes[later], why);
+                    // What comes after that statement comes after the post, too.
+                    break;
                 }
             }
         }

@@ -7,6 +7,7 @@ pub mod check;
 mod count_signals;
 pub mod effects;
 pub mod graph;
+pub mod index;
 pub mod lower;
 pub mod pipeline;
 pub mod place_waits;

@@ -134,6 +134,9 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "lower", summary: "Lowering to flat places and primitive ops", run: crate::lower::run },
     // Constants are folded last, because the passes above write addresses in their general form.
     Pass { name: "simplify", summary: "Constant folding and removal of unused lets", run: crate::simplify::run },
+    // Addresses last of all, when folding has left of them what they need: what remains of divisions and shifts is
+    // judged by the ranges and divisors of their leaves.
+    Pass { name: "simplify-index", summary: "Cheapest equal form of index expressions", run: crate::index::run },
     // The result must be lowered IR that the target knows; a fault found here is ours.
     Pass { name: "check", summary: "Check of the lowered module against the target", run: crate::check::run },
 ];
@@ -143,6 +146,8 @@ fn run_verify(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>> {
         .into_iter()
         .partition(Diagnostic::is_error);
     state.warnings.extend(warnings);
+    let refused = state.module.kernels().filter_map(|k| crate::check::refuse_early(k, cx.target));
+    let errors: Vec<Diagnostic> = errors.into_iter().chain(refused).collect();
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 

@@ -10,6 +10,8 @@
 //!
 //! Must hold afterwards: no `posted` and no `wait t` is left.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::{
@@ -31,6 +33,9 @@ pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>>
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
+
+/// Waits by the position of the statement that they stand before.
+type Due = BTreeMap<Position, Vec<(Name, Span)>>;
 
 /// How a token completes, and what completing means for memory.
 #[derive(Clone)]
@@ -88,28 +93,33 @@ impl Placer<'_> {
     }
 
     /// Where the wait of each blocking copy goes: position of the statement to stand before, and the token.
-    fn due_positions(&self, block: &Block, posts: &[(Position, Vec<Access>)]) -> Vec<(Position, Name, Span)> {
+    fn due_positions(&self, block: &Block, posts: &[(Position, Vec<Access>)]) -> Due {
+        // What was complete when its ops returned needs no wait: most copies of most kernels.
+        let is_late = |(at, _): &&(Position, Vec<Access>)| {
+            !matches!(&block[*at].kind, StmtKind::Posted { completion: Completion::Done, .. })
+        };
+        let posts: Vec<_> = posts.iter().filter(is_late).cloned().collect();
         if posts.is_empty() {
-            return Vec::new();
+            return BTreeMap::new();
         }
         // Without the compiler's own waits: they are what is being placed.
-        let graph = DependenceGraph::build(&without_blocking_waits(block), self.ops, posts);
-        let mut due = Vec::new();
-        for (at, _) in posts {
+        let graph = DependenceGraph::build(&without_blocking_waits(block), self.ops, &posts);
+        let mut due: Due = BTreeMap::new();
+        for (at, _) in &posts {
             if let StmtKind::Posted { token, .. } = &block[*at].kind
                 && is_blocking(block, *at)
             {
                 let position = graph.first_dependent(*at).map_or(block.len(), |(p, _)| p);
-                due.push((position, token.clone(), block[*at].span));
+                due.entry(position).or_default().push((token.clone(), block[*at].span));
             }
         }
         due
     }
 
     /// Writes the waits that are due before position `at`, one a queue.
-    fn emit_due(&mut self, due: &[(Position, Name, Span)], at: Position, out: &mut Block) {
+    fn emit_due(&mut self, due: &Due, at: Position, out: &mut Block) {
         let mut done: Vec<Completion> = Vec::new();
-        for (_, token, span) in due.iter().filter(|(position, ..)| *position == at) {
+        for (token, span) in due.get(&at).into_iter().flatten() {
             let pending = self.tokens[token].clone();
             if done.contains(&pending.completion) {
                 continue;

@@ -3,7 +3,7 @@
 //! A `Rewriter` collects statements; names that it makes are new in the whole kernel. Everything it writes carries the
 //! span of the copy, so that faults and line tables point at the author's line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tilewright_ir::{AttrValue, Block, Expr, Name, Place, PlaceIndex, PrimArg, PrimOp, Span, Stmt, StmtKind};
 
@@ -11,6 +11,8 @@ use tilewright_ir::{AttrValue, Block, Expr, Name, Place, PlaceIndex, PrimArg, Pr
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     taken: BTreeSet<Name>,
+    /// For each hint, how many names were made of it: numbers below are taken and need not be tried again.
+    made: BTreeMap<String, u32>,
 }
 
 impl Names {
@@ -21,13 +23,21 @@ impl Names {
 
     /// A new name that starts with `hint`: `i`, `i_1`, `i_2`, … (the underscore keeps clear of dtypes such as `i8`).
     pub fn fresh(&mut self, hint: &str) -> Name {
-        let mut name = Name::new(hint);
-        let mut n = 0u32;
-        while !self.taken.insert(name.clone()) {
-            n += 1;
-            name = Name::from(format!("{hint}_{n}"));
+        if !self.made.contains_key(hint) {
+            self.made.insert(hint.to_owned(), 0);
+            let name = Name::new(hint);
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
         }
-        name
+        let made = self.made.entry(hint.to_owned()).or_default();
+        loop {
+            *made += 1;
+            let name = Name::from(format!("{hint}_{made}"));
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }
 
