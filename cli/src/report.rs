@@ -2,7 +2,9 @@
 //!
 //! Must hold: the JSON form is exactly the serialised `artifact::Report`; the table shows everything that the JSON holds.
 
-use tilewright_artifact::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
+use tilewright_artifact::{
+    CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict,
+};
 use tilewright_passes::pipeline::{self, CandidateDecision, CopyDecision};
 use tilewright_passes::select;
 use tilewright_target::Basis;

@@ -2,7 +2,7 @@
 //! - extents are constants of at least 1, or expressions over `where` parameters; in `shared` and `local` constants only;
 //! - a buffer in device memory takes at most 2^47 bytes (the address space), in shared memory 2^31; a thread's registers of a
 //!   `local` buffer at most 64 KiB;
-//! - an alignment is a power of two up to 4096 bytes;
+//! - an alignment is a power of two up to 4096 bytes, and at least one element;
 //! - a layout is well formed, has the elements of the shape, tells them apart, and names threads that the launch has;
 //! - thread axes are for `local` buffers.
 
@@ -37,6 +37,12 @@ impl Checker<'_> {
             && (!align.is_power_of_two() || align > MAX_ALIGN)
         {
             let message = format!("alignment {align} of `{name}` is no power of two up to {MAX_ALIGN}");
+            self.report(Diagnostic::error(Code::BAD_ATTR, span, message));
+        } else if let Some(align) = ty.align
+            && align < ty.dtype.bits() / 8
+        {
+            // One access loads an element: a base that may lie inside one could not be accessed at all.
+            let message = format!("alignment {align} of `{name}` is less than one element of {}", ty.dtype);
             self.report(Diagnostic::error(Code::BAD_ATTR, span, message));
         }
         let Some(layout) = &ty.layout else {

@@ -100,6 +100,21 @@ fn accepts_all_to_all_with_tokens_and_guards() {
 }
 
 #[test]
+fn a_base_is_aligned_to_whole_elements() {
+    let with = |dtype: &str, align: u32| {
+        let text = format!(
+            "kernel k(a: global<{dtype}>[8] align {align}) launch(grid = [1], block = [32]) {{ shared s: {dtype}[8] align {align}; }}"
+        );
+        codes(&text, Level::Tile)
+    };
+    assert_eq!(with("f32", 2), [Code::BAD_ATTR, Code::BAD_ATTR]);
+    assert_eq!(with("f64", 4), [Code::BAD_ATTR, Code::BAD_ATTR]);
+    for (dtype, align) in [("f32", 4), ("f16", 2), ("u8", 1), ("i4", 1), ("f64", 16)] {
+        assert!(with(dtype, align).is_empty(), "{dtype} align {align}");
+    }
+}
+
+#[test]
 fn levels_allow_their_statements() {
     let tile = "kernel k(a: global<f16>[8], b: global<f16>[8]) launch(grid = [1], block = [8]) { copy b <- a by cta; }";
     assert_eq!(codes(tile, Level::Tile), []);

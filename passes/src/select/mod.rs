@@ -10,6 +10,7 @@ pub mod suggest;
 pub mod variant;
 pub mod view;
 
+pub use engine::time;
 pub use rewriter::{Names, Rewriter};
 pub use suggest::suggest;
 pub use variant::{

@@ -57,7 +57,7 @@ pub(crate) fn main(root: &Path, words: &[&str]) -> Option<ExitCode> {
         seed: args.seed,
         mismatches: AtomicU64::new(0),
         counts: Mutex::new(Counts::default()),
-        folder: root.join("target").join("fuzz-copies"),
+        folder: root.join("build").join("fuzz-copies"),
         bar,
     };
     let workers = std::thread::available_parallelism().map_or(1, usize::from);

@@ -130,10 +130,9 @@ fn only_active_owners_receive() {
     let regs = TileLayout::from_shard(vec![Iter::new(32, 1, Axis::LaneId), Iter::new(4, 1, Axis::M)]);
     let dst = Buf::whole(Space::Local, &[32, 4], regs.into());
     let mut c = case(dst, row_major(Space::Shared, &[32, 4]), DType::F32, Scope::Warp, 64);
-    for guard in [
-        cmp(BinOp::Lt, Expr::special(Special::Lane), 16),
-        cmp(BinOp::Eq, Expr::special(Special::Lane).rem_by(2), 0),
-    ] {
+    for guard in
+        [cmp(BinOp::Lt, Expr::special(Special::Lane), 16), cmp(BinOp::Eq, Expr::special(Special::Lane).rem_by(2), 0)]
+    {
         c.guard = Some(guard);
         assert_eq!(width(&c), 128);
         run(&c, &plan_elements(&c.view(), &SM_90A).unwrap());
