@@ -194,7 +194,15 @@ fn the_report_is_the_promised_json() {
 
 #[test]
 fn a_copy_without_a_carrier_has_null() {
-    let copy = CopyReport { kernel: "k".to_owned(), line: 1, chosen: None, params: Params::new(), conflicts: vec![], candidates: vec![], suggest: vec![] };
+    let copy = CopyReport {
+        kernel: "k".to_owned(),
+        line: 1,
+        chosen: None,
+        params: Params::new(),
+        conflicts: vec![],
+        candidates: vec![],
+        suggest: vec![],
+    };
     assert_eq!(
         serde_json::to_string(&copy).unwrap(),
         r#"{"kernel":"k","line":1,"chosen":null,"params":{},"candidates":[]}"#

@@ -34,7 +34,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { opt: OptLevel::O3, asm: false, link: true, linker: LinkerChoice::default(), extra: Lowerings::default() }
+        Options {
+            opt: OptLevel::O3,
+            asm: false,
+            link: true,
+            linker: LinkerChoice::default(),
+            extra: Lowerings::default(),
+        }
     }
 }
 

@@ -87,7 +87,13 @@ impl CopyVariant for SdmaPut {
             ("mode", ParamValue::Text(mode_of(&post).to_owned())),
             ("signal", ParamValue::Bool(post.notify)),
         ];
-        Ok(Candidate { params, cost, notes: Vec::new(), conflicts: Vec::new(), emit: Box::new(move |rw| emit(&post, rw)) })
+        Ok(Candidate {
+            params,
+            cost,
+            notes: Vec::new(),
+            conflicts: Vec::new(),
+            emit: Box::new(move |rw| emit(&post, rw)),
+        })
     }
 }
 
