@@ -48,7 +48,7 @@ impl Checker<'_> {
     /// `vec.copy`: both sides have elements of one size, `n` of them are one access, and a position that is known is
     /// aligned to it.
     fn access(&mut self, op: &PrimOp, span: Span) {
-        let Some(n) = op.attr_int("n").filter(|n| *n > 0) else { return };
+        let Some(n) = op.attr_int("n").filter(|n| (1..=256).contains(n)) else { return };
         let mut sides = Vec::new();
         for arg in &op.args {
             if let PrimArg::Place(Place { buf, index: PlaceIndex::Flat(e), .. }) = arg

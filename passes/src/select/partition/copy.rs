@@ -135,6 +135,9 @@ struct Width {
     why: Option<String>,
 }
 
+/// Says which of several walks to take, by position.
+type Choose<'a> = &'a dyn Fn(&[Walk]) -> usize;
+
 /// Of the widths that fit, widest first, the one whose position `choose` says; the widest if it is not asked.
 fn widest(
     view: &CopyView,
@@ -142,7 +145,7 @@ fn widest(
     limits: &[Limit],
     facts: &Facts,
     finish: &dyn Fn(&mut Walk),
-    choose: Option<&dyn Fn(&[Walk]) -> usize>,
+    choose: Option<Choose<'_>>,
 ) -> Result<Width, Option<Reject>> {
     let bits = limits[0].bits;
     let all = widths(limits);
