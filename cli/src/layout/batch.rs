@@ -232,8 +232,8 @@ mod tests {
         assert_eq!(ops.len(), 8);
         assert_eq!(ops[0], json!({ "op": "size", "ok": 8 }));
         assert_eq!(ops[1]["error"]["type"], "layout");
-        for k in 2..7 {
-            assert_eq!(ops[k]["error"]["type"], "request", "{}", ops[k]);
+        for op in &ops[2..7] {
+            assert_eq!(op["error"]["type"], "request", "{op}");
         }
         assert_eq!(ops[7]["ok"], 8);
     }

@@ -9,6 +9,9 @@ use tilewright_ir::{Axis, Layout, LayoutError};
 use super::{Access, Question, accesses};
 use crate::table::table;
 
+/// One axis: name, number of values, span, least and largest coordinate.
+pub type AxisFacts = (Axis, String, String, Option<(i64, i64)>);
+
 /// Everything that is said about a layout beside the pictures.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -17,7 +20,7 @@ pub struct Facts {
     /// Shape.
     pub shape: Vec<i64>,
     /// Per axis: name, number of values, span, least and largest coordinate.
-    pub axes: Vec<(Axis, String, String, Option<(i64, i64)>)>,
+    pub axes: Vec<AxisFacts>,
     /// Elements that storage must have (per thread for registers), if it can be said.
     pub storage: Result<String, LayoutError>,
     /// Span over the memory axes.
