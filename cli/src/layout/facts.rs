@@ -10,7 +10,7 @@ use super::{Access, Question, accesses};
 use crate::table::table;
 
 /// One axis: name, number of values, span, least and largest coordinate.
-pub type AxisFacts = (Axis, String, String, Option<(i64, i64)>);
+pub(super) type AxisFacts = (Axis, String, String, Option<(i64, i64)>);
 
 /// Everything that is said about a layout beside the pictures.
 #[derive(Clone, Debug)]
