@@ -256,6 +256,14 @@ impl Dim {
         self.terms().into_iter().collect()
     }
 
+    /// How large it is: nodes of all atoms, and one for each term.
+    pub fn weight(&self) -> usize {
+        match self {
+            Dim::Const(_) => 1,
+            Dim::Sym(terms) => weight(terms),
+        }
+    }
+
     /// Every atom, each once, in order.
     pub fn atoms(&self) -> Vec<Expr> {
         let mut atoms: Vec<Expr> = self.terms().into_keys().flatten().collect();

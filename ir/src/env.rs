@@ -14,6 +14,7 @@ use crate::expr::{CommField, Expr, ExprKind};
 use crate::module::{BufferTy, Kernel, ParamTy};
 use crate::name::Name;
 use crate::op::{OpRow, OpSet};
+use crate::shared::SharedMap;
 use crate::space::Space;
 use crate::span::Span;
 use crate::stmt::{Place, PlaceIndex, Stmt, StmtKind};
@@ -97,10 +98,10 @@ struct Bound {
 /// Names in scope. Cheap to make: linear in the number of parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Env {
-    /// Bindings of each name, newest last.
-    names: IndexMap<Name, Vec<Bound>>,
+    /// Bindings of each name, newest last; none where it went out of scope.
+    names: SharedMap<Name, Vec<Bound>>,
     /// What each open block has bound.
-    blocks: Vec<Vec<Name>>,
+    blocks: Vec<Arc<Vec<Name>>>,
     /// The communicator.
     devcomm: Option<Name>,
     /// In run blocks: the variable that holds the number of ranks.
@@ -140,17 +141,13 @@ impl Env {
 
     /// Opens a block.
     pub fn enter(&mut self) {
-        self.blocks.push(Vec::new());
+        self.blocks.push(Arc::default());
     }
 
     /// Closes the innermost block and forgets what it bound. Does nothing if none is open.
     pub fn leave(&mut self) {
-        for name in self.blocks.pop().unwrap_or_default() {
-            let Some(stack) = self.names.get_mut(&name) else { continue };
-            stack.pop();
-            if stack.is_empty() {
-                self.names.swap_remove(&name);
-            }
+        for name in self.blocks.pop().unwrap_or_default().iter() {
+            self.names.entry(name.clone(), Vec::new).pop();
         }
     }
 
@@ -168,9 +165,9 @@ impl Env {
             self.enter();
         }
         if let Some(block) = self.blocks.last_mut() {
-            block.push(name.clone());
+            Arc::make_mut(block).push(name.clone());
         }
-        self.names.entry(name.clone()).or_default().push(Bound { entity, span });
+        self.names.entry(name.clone(), Vec::new).push(Bound { entity, span });
     }
 
     /// What a name stands for here.
@@ -196,9 +193,9 @@ impl Env {
         self.devcomm.as_ref()
     }
 
-    /// Every visible name, oldest binding first within equal history; for "did you mean".
+    /// Every visible name, in alphabetical order; for "did you mean".
     pub fn visible(&self) -> impl Iterator<Item = &Name> {
-        self.names.keys()
+        self.names.iter().filter(|(_, stack)| !stack.is_empty()).map(|(name, _)| name)
     }
 
     /// Binds what a statement defines for the statements after it in the same block: lets, loads, allocations, signals,

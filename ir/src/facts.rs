@@ -11,8 +11,6 @@ mod interval;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use interval::intersect;
 
 use crate::dim::Dim;
@@ -20,6 +18,11 @@ use crate::dtype::{DType, DTypeClass, ScalarTy};
 use crate::expr::{BinOp, CommField, Expr, ExprKind, Special, UnOp};
 use crate::module::{Kernel, Launch, ParamTy};
 use crate::name::Name;
+use crate::shared::SharedMap;
+
+/// Largest value (in nodes, see `Dim::weight`) that stands in place of its let. Without a limit a chain such as
+/// `let b = a % 7 + a; let c = b % 7 + b; …` doubles at each step.
+const MAX_VALUE_WEIGHT: usize = 128;
 
 /// Inclusive bounds; `None` is unbounded.
 pub type Range = (Option<i64>, Option<i64>);
@@ -31,19 +34,19 @@ pub const MAX_LSA_SIZE: i64 = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Values of lets, with lets inside already replaced.
-    defs: BTreeMap<Name, Dim>,
+    defs: SharedMap<Name, Dim>,
     /// Bounds of atoms.
-    bounds: BTreeMap<Expr, Range>,
+    bounds: SharedMap<Expr, Range>,
     /// `dim >= 0` holds.
     nonneg: Vec<Dim>,
     /// `dim` is a multiple of the number.
     multiples: Vec<(Dim, i64)>,
-    /// Names whose value may differ between threads of a CTA.
-    varying: BTreeSet<Name>,
-    /// Names that were declared.
-    known: BTreeSet<Name>,
+    /// Names that were declared; whether their value may differ between threads of a CTA.
+    known: SharedMap<Name, bool>,
+    /// Other names that what was told mentions.
+    spoken: SharedMap<Name, ()>,
     /// Integer types narrower than 64 bits: arithmetic in them wraps earlier than that of indices.
-    narrow: BTreeMap<Name, DType>,
+    narrow: SharedMap<Name, DType>,
     /// Launch shape: block extents, warp width.
     launch: Option<([i64; 3], i64)>,
     /// The communicator's name: `me` is its `lsa_rank`.
@@ -101,6 +104,9 @@ impl Facts {
 
     /// Forgets everything that mentions `name`.
     pub fn forget(&mut self, name: &Name) {
+        if !self.known.contains(name) && !self.spoken.contains(name) {
+            return;
+        }
         let mentions = |e: &Expr| {
             let mut hit = false;
             e.walk(&mut |x| hit |= matches!(&x.kind, ExprKind::Var(n) if n == name));
@@ -111,19 +117,28 @@ impl Facts {
         self.bounds.retain(|e, _| !mentions(e));
         self.nonneg.retain(|d| !in_dim(d));
         self.multiples.retain(|(d, _)| !in_dim(d));
-        self.varying.remove(name);
-        self.narrow.remove(name);
-        self.known.remove(name);
+        self.narrow.retain(|n, _| n != name);
+        self.known.retain(|n, _| n != name);
+        self.spoken.retain(|n, _| n != name);
+    }
+
+    /// Takes note of the names that a fact mentions, so that `forget` need not look for others.
+    fn speak_of(&mut self, e: &Expr) {
+        e.walk(&mut |e| {
+            if let ExprKind::Var(n) = &e.kind
+                && !self.known.contains(n)
+                && !self.spoken.contains(n)
+            {
+                self.spoken.insert(n.clone(), ());
+            }
+        });
     }
 
     /// A name whose value is not an expression: a parameter, or the result of a load or of an op. `uniform`: the same in
     /// all threads of the CTA. Integer types bound it.
     pub fn declare(&mut self, name: &Name, ty: ScalarTy, uniform: bool) {
         self.forget(name);
-        self.known.insert(name.clone());
-        if !uniform {
-            self.varying.insert(name.clone());
-        }
+        self.known.insert(name.clone(), !uniform);
         if let ScalarTy::Num(d) = ty
             && d.is_int()
             && d.bits() < 64
@@ -135,26 +150,34 @@ impl Facts {
 
     /// `let name = value`.
     pub fn define(&mut self, name: &Name, value: &Expr) {
+        self.speak_of(value);
         let uniform = self.is_uniform(value);
         let (dim, narrow) = (self.resolve(value), self.narrow_type(value));
         self.forget(name);
-        self.narrow.extend(narrow.map(|d| (name.clone(), d)));
-        self.known.insert(name.clone());
-        if !uniform {
-            self.varying.insert(name.clone());
+        if let Some(d) = narrow {
+            self.narrow.insert(name.clone(), d);
         }
-        self.defs.insert(name.clone(), dim);
+        self.known.insert(name.clone(), !uniform);
+        if dim.weight() <= MAX_VALUE_WEIGHT {
+            self.defs.insert(name.clone(), dim);
+        } else if narrow.is_none() {
+            // The name stands for itself; what is known of its value is kept.
+            let (range, multiple) = (self.range(&dim), self.multiple_of(&dim));
+            self.tighten(&Expr::var(name), range);
+            if multiple > 1 {
+                self.multiples.push((Dim::from(name), multiple));
+            }
+        }
     }
 
     /// `for name in lo..hi`, seen from inside the body.
     pub fn loop_var(&mut self, name: &Name, lo: &Expr, hi: &Expr) {
+        self.speak_of(lo);
+        self.speak_of(hi);
         let uniform = self.is_uniform(lo) && self.is_uniform(hi);
         let (lo, hi) = (self.resolve(lo), self.resolve(hi));
         self.forget(name);
-        self.known.insert(name.clone());
-        if !uniform {
-            self.varying.insert(name.clone());
-        }
+        self.known.insert(name.clone(), !uniform);
         let var = Dim::from(name);
         let bounds = (self.range(&lo).0, self.range(&hi).1.and_then(|h| h.checked_sub(1)));
         self.tighten(&Expr::var(name), bounds);
@@ -165,6 +188,7 @@ impl Facts {
     /// `cond` holds from here on. Understands `&&` and comparisons of integers, `e % c == 0` among them; what is not
     /// understood is dropped.
     pub fn assume(&mut self, cond: &Expr) {
+        self.speak_of(cond);
         let ExprKind::Binary(op, a, b) = &cond.kind else {
             if let ExprKind::Unary(UnOp::Not, e) = &cond.kind {
                 self.assume_not(e);
@@ -247,7 +271,7 @@ impl Facts {
     }
 
     fn tighten(&mut self, atom: &Expr, range: Range) {
-        let slot = self.bounds.entry(atom.clone()).or_insert((None, None));
+        let slot = self.bounds.entry(atom.clone(), || (None, None));
         *slot = intersect(*slot, range);
     }
 
@@ -422,7 +446,7 @@ impl Facts {
 
     /// The same value in all threads of a CTA? Names nobody told about count as differing.
     pub fn is_uniform(&self, expr: &Expr) -> bool {
-        !expr.is_thread_dependent(&|n| self.varying.contains(n) || !self.known.contains(n))
+        !expr.is_thread_dependent(&|n| self.known.get(n).is_none_or(|varying| *varying))
     }
 }
 

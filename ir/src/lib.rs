@@ -241,6 +241,7 @@ pub mod layout;
 pub mod module;
 pub mod name;
 pub mod op;
+mod shared;
 pub mod signals;
 pub mod space;
 pub mod span;

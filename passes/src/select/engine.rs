@@ -7,11 +7,15 @@
 //! Must hold afterwards: no tile op is left; after each copy stands `t = posted …;`.
 
 use tilewright_ir::diag::Diagnostic;
+use tilewright_ir::facts::Facts;
+use tilewright_ir::layout::Interval;
 use tilewright_ir::text::print_region;
-use tilewright_ir::{Block, Code, Completion, Kernel, Name, PrimArg, Source, Span, Stmt, StmtKind, TileKind, TileOp};
+use tilewright_ir::{
+    Block, Code, Completion, Kernel, Name, PrimArg, Source, Space, Span, Stmt, StmtKind, TileKind, TileOp,
+};
 
 use super::rewriter::{Names, Rewriter};
-use super::variant::{Candidate, CopyGroup, CopyView, Reject};
+use super::variant::{Candidate, CopyGroup, CopyView, Operand, Reject};
 use super::view::{Context, build_pointwise_view, build_views};
 use crate::effects::written_in;
 use crate::pipeline::{CandidateDecision, CopyDecision, PassCx, State, Verdict};
@@ -111,10 +115,19 @@ impl Selector<'_> {
             let d = Diagnostic::error(Code::BAD_ATTR, span, message);
             return self.errors.push(d.help("no plans can be named yet: leave `plan` out"));
         }
-        if let Some(view) = views.iter().find(|v| overlaps(v)) {
-            let message = format!("the regions of `{}` that are read and written overlap", view.dst.buf);
-            let d = Diagnostic::error(Code::OVERLAP, span, message);
-            return self.errors.push(d.help("copy through another buffer, with a `sync` between"));
+        let clash = |v: &CopyView| overlaps(&v.dst, &v.src, &v.facts).then(|| v.dst.buf.clone());
+        if let Some(buf) = views.iter().find_map(clash) {
+            return self.errors.push(overlap(&buf, "read and written", span));
+        }
+        for (i, v) in views.iter().enumerate() {
+            if views[i + 1..].iter().any(|w| overlaps(&v.dst, &w.dst, &v.facts)) {
+                return self.errors.push(overlap(&v.dst.buf, "written twice", span));
+            }
+        }
+        if let (Some(_), TileKind::CopyAsync) = (&op.attrs.after, op.kind) {
+            let message = "an asynchronous copy cannot be held back by a flag yet";
+            let d = Diagnostic::error(Code::BAD_ATTR, span, message);
+            return self.errors.push(d.help("use a blocking `copy … , after flag == value`, which waits for the flag"));
         }
         let mut completions = Vec::new();
         for (i, view) in views.into_iter().enumerate() {
@@ -285,6 +298,11 @@ impl Selector<'_> {
             Ok(v) => v,
             Err(e) => return self.errors.push(e),
         };
+        // In place is fine: each thread reads an element before it writes the same one.
+        let shifted = |s: &&Operand| s.region != view.dst.region && overlaps(&view.dst, s, &view.facts);
+        if let Some(source) = sources.iter().find(shifted) {
+            return self.errors.push(overlap(&source.buf, "read and written", span));
+        }
         let mut rw = Rewriter::new(&mut self.names, span);
         match pointwise::lower(op, &view, &sources, &mut rw) {
             Ok(()) => out.extend(rw.finish()),
@@ -300,17 +318,16 @@ impl Selector<'_> {
     }
 }
 
-/// Do source and destination have an element in common, known for certain?
-fn overlaps(view: &CopyView) -> bool {
-    let (a, b) = (&view.dst, &view.src);
-    // The same registers may be named twice: each thread then moves its own onto themselves.
-    a.buf == b.buf
-        && a.rank == b.rank
-        && a.space() != tilewright_ir::Space::Local
-        && a.region
-            .iter()
-            .zip(&b.region)
-            .all(|(x, y)| view.facts.is_lt(&x.begin, &y.end()) && view.facts.is_lt(&y.begin, &x.end()))
+/// Have two regions an element in common, known for certain? The same registers may be named twice: each thread then
+/// moves its own onto themselves.
+fn overlaps(a: &Operand, b: &Operand, facts: &Facts) -> bool {
+    let meet = |(x, y): (&Interval, &Interval)| facts.is_lt(&x.begin, &y.end()) && facts.is_lt(&y.begin, &x.end());
+    a.buf == b.buf && a.rank == b.rank && a.space() != Space::Local && a.region.iter().zip(&b.region).all(meet)
+}
+
+fn overlap(buf: &Name, what: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(Code::OVERLAP, span, format!("the regions of `{buf}` that are {what} overlap"))
+        .help("go through another buffer, with a `sync` between, or use regions that are apart")
 }
 
 /// A copy in words: `recv@next <- send by cta`.
