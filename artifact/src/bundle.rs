@@ -76,7 +76,7 @@ impl Artifact {
     /// [`ArtifactError::Invalid`] if [`Artifact::check`] finds a fault, [`ArtifactError::Encode`] if the encoder does.
     pub fn to_twb(&self) -> Result<Vec<u8>, ArtifactError> {
         self.check()?;
-        let body = rmp_serde::to_vec(self).map_err(|error| ArtifactError::Encode(error.to_string()))?;
+        let body = rmp_serde::to_vec_named(self).map_err(|error| ArtifactError::Encode(error.to_string()))?;
         let mut file = Vec::with_capacity(HEADER_BYTES + body.len());
         file.extend_from_slice(MAGIC);
         file.extend_from_slice(&FORMAT_VERSION.to_le_bytes());

@@ -30,12 +30,12 @@ pub struct CopyReport {
     /// The parameters of the chosen variant.
     pub params: Params,
     /// Bank conflicts of its accesses to shared memory, one entry a shared buffer.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
     /// Every candidate in the order in which they were tried.
     pub candidates: Vec<CandidateReport>,
     /// Other layouts that would make it better, each a sentence with the text to paste; empty unless they were asked for.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggest: Vec<String>,
 }
 

@@ -148,7 +148,7 @@ fn contradictions_are_refused_both_ways() {
         let mut artifact = sample();
         change(&mut artifact);
         let error = artifact.to_twb().unwrap_err();
-        let read = Artifact::from_twb(&wrap(&rmp_serde::to_vec(&artifact).unwrap())).unwrap_err();
+        let read = Artifact::from_twb(&wrap(&rmp_serde::to_vec_named(&artifact).unwrap())).unwrap_err();
         assert_eq!(error, read);
         error.to_string()
     };
