@@ -6,7 +6,7 @@
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::stmt::walk_block;
 use tilewright_ir::verify::{Level, verify_for};
-use tilewright_ir::{Alloc, Code, Kernel, PrimOp, Space, Span, StmtKind};
+use tilewright_ir::{Alloc, Code, Kernel, ParamTy, PrimOp, Space, Span, StmtKind};
 use tilewright_target::{Target, Vendor};
 
 use crate::pipeline::{KernelFacts, PassCx, State};
@@ -34,8 +34,14 @@ fn check_kernel(kernel: &Kernel, target: &Target, facts: &mut KernelFacts, error
         let why = format!("{threads} threads in a CTA; {} takes {}", target.name, target.max_threads_per_block);
         refuse(kernel.launch.span, why, "use fewer threads a CTA and more CTAs");
     }
+    let mut has_comm = kernel.params.iter().any(|p| p.ty == ParamTy::DevComm);
     walk_block(&kernel.body, &mut |stmt| match &stmt.kind {
         StmtKind::Prim(op) => {
+            if op.op.as_str().starts_with("sdma.") && !has_comm {
+                let why = format!("kernel `{}` posts to copy engines but has no communicator", kernel.name);
+                refuse(stmt.span, why, "add `comm: devcomm` to its parameters");
+                has_comm = true; // once is enough
+            }
             if let Some((why, help)) = refused_op(op, kernel, target) {
                 refuse(stmt.span, why, help);
             }
