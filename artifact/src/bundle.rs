@@ -8,10 +8,15 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+
 use crate::Artifact;
 
 /// Version of the `.twb` format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// Lists and maps inside one another that a body may have; the reader recurses, so deeper ones are an error.
+const MAX_DEPTH: usize = 64;
 
 const MAGIC: &[u8; 8] = b"TWBUNDLE";
 const HEADER_BYTES: usize = 8 + 4 + 8 + 8;
@@ -92,8 +97,10 @@ impl Artifact {
     /// An [`ArtifactError`] that says what is wrong with the bytes.
     pub fn from_twb(file: &[u8]) -> Result<Artifact, ArtifactError> {
         let body = body_of(file)?;
-        let artifact: Artifact =
-            rmp_serde::from_slice(body).map_err(|error| ArtifactError::Malformed(error.to_string()))?;
+        let mut reader = rmp_serde::Deserializer::from_read_ref(body);
+        reader.set_max_depth(MAX_DEPTH);
+        let artifact =
+            Artifact::deserialize(&mut reader).map_err(|error| ArtifactError::Malformed(error.to_string()))?;
         artifact.check()?;
         Ok(artifact)
     }

@@ -11,6 +11,9 @@ use super::LoadError;
 /// Version of the metadata that this loader reads: code object version 5 and 6 write it.
 const VERSION: [u32; 2] = [1, 2];
 
+/// Lists and maps inside one another; ours have four. The reader recurses, so deeper ones are an error, not an overflow.
+const MAX_DEPTH: usize = 64;
+
 /// The whole note.
 #[derive(Debug, Deserialize)]
 pub(super) struct Metadata {
@@ -91,7 +94,9 @@ pub struct ArgMetadata {
 
 /// Reads the note's content.
 pub(super) fn read(note: &[u8]) -> Result<Metadata, LoadError> {
-    let metadata: Metadata = rmp_serde::from_slice(note).map_err(|error| LoadError::Metadata(error.to_string()))?;
+    let mut reader = rmp_serde::Deserializer::from_read_ref(note);
+    reader.set_max_depth(MAX_DEPTH);
+    let metadata = Metadata::deserialize(&mut reader).map_err(|error| LoadError::Metadata(error.to_string()))?;
     if metadata.version != VERSION {
         return Err(LoadError::Metadata(format!(
             "its version is {:?}, this loader reads {VERSION:?}",
