@@ -1,6 +1,6 @@
-//! The commands: one file each, one row in [`Command`].
+//! The commands: one file each, one row in `Command`.
 //!
-//! Must hold: every command answers with `Ok` (exit 0) or a [`Stop`]; data goes to standard output, words to standard
+//! Must hold: every command answers with `Ok` (exit 0) or a `Stop`; data goes to standard output, words to standard
 //! error; no command ends the process itself.
 
 mod check;
