@@ -1,8 +1,8 @@
 //! `simplify-index`: divisions, remainders, shifts, masks and products of addresses by equality saturation.
 //!
 //! What earlier passes write for an address is right in general; here ranges and divisors of its leaves decide what of it
-//! is needed. Each expression of type `index` gets an e-graph, [`rules`] grow it within fixed limits of rounds and nodes,
-//! and the cheapest form by [`cost`] is taken if it is cheaper than what was there. Nothing depends on time or chance.
+//! is needed. Each expression of type `index` gets an e-graph, `rules` grow it within fixed limits of rounds and nodes,
+//! and the cheapest form by `cost` is taken if it is cheaper than what was there. Nothing depends on time or chance.
 //!
 //! Must hold: the value of every expression stays the same for all values of its leaves that [`Facts`] allows, wrapping
 //! included; types stay the same; without a division, shift or mask nothing is looked at.
