@@ -11,6 +11,11 @@
 //! - No input panics or allocates more than a small multiple of its own size. An object that contradicts itself is refused
 //!   with a sentence that names both sides.
 
+pub mod exec;
+pub mod fault;
 pub mod loader;
+pub mod machine;
+pub mod rng;
+pub mod wave;
 
 pub use loader::{CodeObject, LoadError};

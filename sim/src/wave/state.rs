@@ -1,0 +1,210 @@
+//! Registers of a wave, which of them were written, and which await the result of a load.
+//!
+//! What must hold here:
+//! - Scalar registers are one array that is indexed by the 7-bit number that encodings use, so VCC, EXEC, M0 and the trap
+//!   registers need no special case in operand reads. A 64-bit value is a pair, low dword first.
+//! - Vector registers are one `[u32; 64]` per register (lanes side by side, so that lane loops vectorise); accumulation
+//!   registers follow the ordinary ones in the same array from [`WaveState::accum_offset`] on.
+//! - `sgpr_init` / `vgpr_init` tell what was ever written (per lane for vector registers); only the checks read them.
+//! - `*_busy` mark destinations of loads that were issued and have not been performed. They are set by whoever issues a load
+//!   and cleared by whoever delivers its result.
+
+/// Lanes of a wave on gfx942 and gfx950.
+pub const LANES: usize = 64;
+
+/// Scalar register number of the low dword of FLAT_SCRATCH.
+pub const FLAT_SCRATCH: usize = 102;
+/// Scalar register number of the low dword of XNACK_MASK.
+pub const XNACK_MASK: usize = 104;
+/// Scalar register number of the low dword of VCC.
+pub const VCC: usize = 106;
+/// Scalar register number of the first trap register.
+pub const TTMP0: usize = 108;
+/// Scalar register number of M0.
+pub const M0: usize = 124;
+/// Scalar register number of the low dword of EXEC.
+pub const EXEC: usize = 126;
+
+/// Which wave this is, and where it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaveId {
+    /// Index of its clock in the happens-before state: what `mem` gave out when the wave started.
+    pub actor: u32,
+    /// Rank (GPU).
+    pub rank: u32,
+    /// XCD within the GPU: which L2 it uses.
+    pub xcd: u32,
+    /// Compute unit within the whole machine, counted over all GPUs: which L1 it uses.
+    pub cu: u32,
+    /// Number of its workgroup's slot in the machine, for the LDS.
+    pub group: u32,
+    /// Workgroup id in x, y, z.
+    pub workgroup: [u32; 3],
+    /// Wave within the workgroup.
+    pub wave: u32,
+}
+
+/// A wave's registers.
+#[derive(Clone, Debug)]
+pub struct WaveState {
+    /// Which wave.
+    pub id: WaveId,
+    /// Scalar registers by their number in encodings; see the constants of this module.
+    pub sgprs: [u32; 128],
+    /// Vector registers, then accumulation registers.
+    pub vgprs: Vec<[u32; LANES]>,
+    /// Index in `vgprs` of the first accumulation register.
+    pub accum_offset: u32,
+    /// Scalar condition code.
+    pub scc: bool,
+    /// Address of the next instruction.
+    pub pc: u64,
+    /// The MODE register: bits 3:0 rounding (1:0 f32, 3:2 f64 and f16), bits 7:4 denormals (5:4 f32, 7:6 f64 and f16), bit 8
+    /// DX10 clamp, bit 9 IEEE.
+    pub mode: u32,
+    /// Bit n: scalar register n was written.
+    pub sgpr_init: u128,
+    /// For each vector register, the lanes that were written.
+    pub vgpr_init: Vec<u64>,
+    /// Bit n: a scalar load into register n is in flight.
+    pub sgpr_busy: u128,
+    /// Bit n % 64 of word n / 64: a load into vector register n is in flight.
+    pub vgpr_busy: [u64; 8],
+    /// Vector memory operations in flight: what `s_waitcnt vmcnt(n)` waits on.
+    pub vmcnt: u32,
+    /// LDS and scalar memory operations in flight.
+    pub lgkmcnt: u32,
+    /// Exports and the like in flight; nothing that we simulate raises it.
+    pub expcnt: u32,
+}
+
+impl WaveState {
+    /// A wave with `vgprs` vector registers in all, the accumulation registers from `accum_offset` on, nothing written, EXEC
+    /// all ones.
+    pub fn new(id: WaveId, vgprs: u32, accum_offset: u32, pc: u64, mode: u32) -> Self {
+        let mut state = Self {
+            id,
+            sgprs: [0; 128],
+            vgprs: vec![[0; LANES]; vgprs as usize],
+            accum_offset,
+            scc: false,
+            pc,
+            mode,
+            sgpr_init: 0,
+            vgpr_init: vec![0; vgprs as usize],
+            sgpr_busy: 0,
+            vgpr_busy: [0; 8],
+            vmcnt: 0,
+            lgkmcnt: 0,
+            expcnt: 0,
+        };
+        state.set_sgpr64(EXEC, !0);
+        state
+    }
+
+    /// Lanes that are active.
+    #[inline]
+    pub const fn exec(&self) -> u64 {
+        self.sgpr64(EXEC)
+    }
+
+    /// The vector condition code.
+    #[inline]
+    pub const fn vcc(&self) -> u64 {
+        self.sgpr64(VCC)
+    }
+
+    /// The register pair from `number` on. The number must be below 127; encodings guarantee it (checked at decode).
+    #[inline]
+    pub const fn sgpr64(&self, number: usize) -> u64 {
+        self.sgprs[number] as u64 | (self.sgprs[number + 1] as u64) << 32
+    }
+
+    /// Writes a scalar register and notes it as written.
+    #[inline]
+    pub const fn set_sgpr(&mut self, number: usize, value: u32) {
+        self.sgprs[number] = value;
+        self.sgpr_init |= 1 << number;
+    }
+
+    /// Writes a register pair and notes it as written.
+    #[inline]
+    pub const fn set_sgpr64(&mut self, number: usize, value: u64) {
+        self.sgprs[number] = value as u32;
+        self.sgprs[number + 1] = (value >> 32) as u32;
+        self.sgpr_init |= 3 << number;
+    }
+
+    /// Notes that `lanes` of vector register `index` were written.
+    #[inline]
+    pub fn mark_vgpr(&mut self, index: usize, lanes: u64) {
+        self.vgpr_init[index] |= lanes;
+    }
+
+    /// Writes one lane of a vector register and notes it as written.
+    #[inline]
+    pub fn set_lane(&mut self, index: usize, lane: usize, value: u32) {
+        self.vgprs[index][lane] = value;
+        self.vgpr_init[index] |= 1 << lane;
+    }
+
+    /// Marks `count` vector registers from `index` on as destinations of a load in flight.
+    pub fn set_vgpr_busy(&mut self, index: usize, count: usize) {
+        for register in index..index + count {
+            self.vgpr_busy[register / 64 % 8] |= 1 << (register % 64);
+        }
+    }
+
+    /// Undoes [`set_vgpr_busy`](Self::set_vgpr_busy).
+    pub fn clear_vgpr_busy(&mut self, index: usize, count: usize) {
+        for register in index..index + count {
+            self.vgpr_busy[register / 64 % 8] &= !(1 << (register % 64));
+        }
+    }
+
+    /// Whether a load into vector register `index` is in flight.
+    #[inline]
+    pub const fn is_vgpr_busy(&self, index: usize) -> bool {
+        self.vgpr_busy[index / 64 % 8] >> (index % 64) & 1 != 0
+    }
+
+    /// Whether any load into a register is in flight.
+    #[inline]
+    pub fn any_busy(&self) -> bool {
+        self.sgpr_busy != 0 || self.vgpr_busy != [0; 8]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXEC, VCC, WaveId, WaveState};
+
+    fn wave() -> WaveState {
+        let id = WaveId { actor: 0, rank: 0, xcd: 0, cu: 0, group: 0, workgroup: [0; 3], wave: 0 };
+        WaveState::new(id, 8, 4, 0x100, 0)
+    }
+
+    #[test]
+    fn a_new_wave_has_all_lanes_and_nothing_else() {
+        let wave = wave();
+        assert_eq!(wave.exec(), !0);
+        assert_eq!(wave.sgpr_init, 3 << EXEC);
+        assert!(wave.vgpr_init.iter().all(|lanes| *lanes == 0));
+    }
+
+    #[test]
+    fn pairs_are_low_dword_first() {
+        let mut wave = wave();
+        wave.set_sgpr64(VCC, 0x1_0000_0002);
+        assert_eq!((wave.sgprs[VCC], wave.sgprs[VCC + 1], wave.vcc()), (2, 1, 0x1_0000_0002));
+    }
+
+    #[test]
+    fn busy_registers_cross_words() {
+        let mut wave = wave();
+        wave.set_vgpr_busy(62, 4);
+        assert!(wave.is_vgpr_busy(62) && wave.is_vgpr_busy(65) && !wave.is_vgpr_busy(66) && wave.any_busy());
+        wave.clear_vgpr_busy(62, 4);
+        assert!(!wave.any_busy());
+    }
+}
