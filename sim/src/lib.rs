@@ -13,9 +13,11 @@
 
 pub mod exec;
 pub mod fault;
+pub mod isa;
 pub mod loader;
 pub mod machine;
 pub mod rng;
+pub mod sdma;
 pub mod wave;
 
 pub use loader::{CodeObject, LoadError};

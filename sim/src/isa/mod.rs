@@ -1,0 +1,43 @@
+//! Instructions of gfx942 and gfx950 (CDNA3 and CDNA4), waves of 64 lanes: what they are called, how they are encoded and
+//! printed. Nothing here executes one.
+//!
+//! Must hold: pure functions of the code bytes and the chip; no input panics; an encoding that is not in the tables, or that sets
+//! a bit that must be zero, is an error and never a guess.
+
+pub mod inst;
+pub mod op;
+pub mod operand;
+pub mod table;
+
+pub use inst::{Format, Inst};
+pub use op::Op;
+pub use operand::{Dpp, InlineFloat, Lanes, MemMods, Mods, Operand, Sdwa, Sel, Unused};
+pub use table::{Row, Ty};
+
+/// Which instruction set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Chip {
+    /// gfx942: MI300.
+    Gfx942,
+    /// gfx950: MI350.
+    Gfx950,
+}
+
+impl Chip {
+    /// By LLVM's processor name.
+    pub fn named(name: &str) -> Option<Chip> {
+        match name {
+            "gfx942" => Some(Chip::Gfx942),
+            "gfx950" => Some(Chip::Gfx950),
+            _ => None,
+        }
+    }
+
+    /// LLVM's processor name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Chip::Gfx942 => "gfx942",
+            Chip::Gfx950 => "gfx950",
+        }
+    }
+}
