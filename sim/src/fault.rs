@@ -144,6 +144,9 @@ pub enum FaultKind {
         /// How many.
         loads: u32,
     },
+    /// What an SDMA engine found.
+    #[error(transparent)]
+    Engine(Box<crate::sdma::EngineFault>),
 }
 
 impl Fault {
