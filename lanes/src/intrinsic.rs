@@ -147,7 +147,9 @@ impl LaneCtx<'_, '_, '_> {
     fn place(&self, arg: usize, lane: u32, offset: i64) -> Result<(At, DType), Diagnostic> {
         match self.op.args.get(arg) {
             Some(RArg::Place(p)) if self.exists(lane) => {
-                let at = self.machine.locate(self.cta, self.warp, p, lane, offset, 1, self.span)?;
+                let mut point = self.machine.points(self.cta, self.warp, p, 1 << lane, self.span)?.of(lane);
+                point.element = point.element.wrapping_add(offset);
+                let at = self.machine.locate(self.cta, self.warp, p, point, 1, self.span)?;
                 Ok((at, self.machine.k.buffers[p.buf].dtype))
             }
             _ => Err(self.operand(arg)),

@@ -15,6 +15,7 @@ mod ops;
 mod sched;
 #[cfg(test)]
 mod tests;
+mod values;
 mod warp;
 
 use tilewright_ir::interp::{LaunchInput, LaunchOutput, RunError, check_input, resolve::resolve};

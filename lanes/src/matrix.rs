@@ -44,8 +44,9 @@ impl<'r, 'k> Machine<'r, 'k> {
         // All lanes read before any of them writes.
         let mut moves = Vec::with_capacity(64 * num as usize);
         for (matrix, place) in registers.iter().enumerate() {
+            let points = self.points(cta, warp, place, mask, span)?;
             for lane in 0..32u32 {
-                let register = self.locate(cta, warp, place, lane, 0, 2, span)?;
+                let register = self.locate(cta, warp, place, points.of(lane), 2, span)?;
                 for e in 0..2 {
                     let (row, column) = (lane as usize / 4, 2 * (i64::from(lane) % 4) + e);
                     let (row, column) = if trans { (column as usize, row as i64) } else { (row, column) };
@@ -71,8 +72,9 @@ impl<'r, 'k> Machine<'r, 'k> {
     fn rows(&self, cta: &Cta, warp: &Warp<'_, '_>, memory: &RPlace, num: i64, span: Span) -> Result<Vec<At>, RunError> {
         let b = &self.k.buffers[memory.buf];
         let mut rows: Vec<At> = Vec::with_capacity(8 * num as usize);
+        let points = self.points(cta, warp, memory, warp.full, span)?;
         for lane in 0..8 * num as u32 {
-            let at = self.locate(cta, warp, memory, lane, 0, 8, span)?;
+            let at = self.locate(cta, warp, memory, points.of(lane), 8, span)?;
             if 2 * at.element % ROW_BYTES != 0 || i64::from(b.align) < ROW_BYTES {
                 let message = format!(
                     "row address of lane {lane} is byte {} of `{}` (aligned to {}), no multiple of {ROW_BYTES}",

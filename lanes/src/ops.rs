@@ -120,9 +120,10 @@ impl<'r, 'k> Machine<'r, 'k> {
         self.check_width(src, bytes, span)?;
         // All lanes read before any of them writes: they are in lockstep.
         let mut values: Vec<(At, [u8; 16])> = Vec::with_capacity(mask.count_ones() as usize);
+        let (to, from) = (self.points(cta, warp, dst, mask, span)?, self.points(cta, warp, src, mask, span)?);
         for lane in lanes_of(mask) {
-            let from = self.locate(cta, warp, src, lane, 0, n, span)?;
-            let to = self.locate(cta, warp, dst, lane, 0, n, span)?;
+            let from = self.locate(cta, warp, src, from.of(lane), n, span)?;
+            let to = self.locate(cta, warp, dst, to.of(lane), n, span)?;
             self.check_align(warp, src, from, align, lane, span)?;
             self.check_align(warp, dst, to, align, lane, span)?;
             let start = (from.element * bits / 8) as usize;
@@ -215,8 +216,9 @@ impl<'r, 'k> Machine<'r, 'k> {
         if !b.space.is_device_memory() || (bits != 32 && bits != 64) {
             return fault(Code::OP_OPERANDS, span, format!("`{}` is no 32- or 64-bit device memory", b.name));
         }
+        let points = self.points(cta, warp, place, mask, span)?;
         for lane in lanes_of(mask) {
-            let at = self.locate(cta, warp, place, lane, 0, 1, span)?;
+            let at = self.locate(cta, warp, place, points.of(lane), 1, span)?;
             let want = warp.eval(value, lane) & (u64::MAX >> (64 - bits));
             if self.get(cta, warp, at, b.dtype, span)? != want {
                 let what = format!("`{}![{}]` in thread {}", b.name, at.element, warp.first + lane);
@@ -350,7 +352,7 @@ impl<'r, 'k> Machine<'r, 'k> {
     ) -> Res<Address> {
         let b = &self.k.buffers[place.buf];
         // The bytes are counted apart, so only the first element is located here.
-        let at = self.locate(cta, warp, place, lane, 0, 1, span)?;
+        let at = self.locate(cta, warp, place, self.points(cta, warp, place, 1 << lane, span)?.of(lane), 1, span)?;
         let Mem::Device(rank, buf) = at.mem else {
             return fault(Code::OP_OPERANDS, span, format!("`{}` is no memory that an engine reaches", b.name));
         };

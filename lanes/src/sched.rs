@@ -9,6 +9,7 @@ use tilewright_target::Target;
 use crate::Options;
 use crate::engine::{Address, Engines, Packet};
 use crate::memory::Allocation;
+use crate::values::Lanes;
 use crate::warp::{Step, Warp};
 
 /// Which memory.
@@ -27,6 +28,28 @@ pub(crate) enum Mem {
 pub(crate) struct At {
     pub(crate) mem: Mem,
     pub(crate) element: i64,
+}
+
+/// Where a place is, lane by lane.
+pub(crate) struct Points {
+    element: Lanes,
+    rank: Lanes,
+}
+
+impl Points {
+    /// In one lane.
+    pub(crate) fn of(&self, lane: u32) -> Point {
+        let at = lane as usize;
+        Point { lane, element: self.element[at] as i64, rank: self.rank[at] as i64 }
+    }
+}
+
+/// A place in one lane: element and rank as computed, not checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point {
+    pub(crate) lane: u32,
+    pub(crate) element: i64,
+    pub(crate) rank: i64,
 }
 
 /// Warps that meet: how many have come, and how often all had.
@@ -94,32 +117,44 @@ impl<'r, 'k> Machine<'r, 'k> {
         Machine { k, target, options, ranks, device, engines: Engines::new(ranks) }
     }
 
-    /// The element `offset` elements behind a place in a lane, where `n` elements are accessed.
+    /// Where a place is in the active lanes.
+    ///
+    /// # Errors
+    /// `TW0034` if it is named by logical index.
+    pub(crate) fn points(
+        &self,
+        cta: &Cta,
+        warp: &Warp<'_, '_>,
+        place: &RPlace,
+        mask: u64,
+        span: Span,
+    ) -> Result<Points, RunError> {
+        let RIndex::Flat(element) = &place.index else {
+            let name = &self.k.buffers[place.buf].name;
+            return Err(Diagnostic::error(Code::LEVEL, span, format!("`{name}[…]` in a lowered kernel")));
+        };
+        let rank = match &place.rank {
+            Some(e) => warp.eval_all(e, mask),
+            None => [cta.rank as u64; 64],
+        };
+        Ok(Points { element: warp.eval_all(element, mask), rank })
+    }
+
+    /// The element at a point of a place, where `n` elements are accessed.
     ///
     /// # Errors
     /// `TW0013` if one of them is outside the buffer's memory.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
     pub(crate) fn locate(
         &self,
         cta: &Cta,
         warp: &Warp<'_, '_>,
         place: &RPlace,
-        lane: u32,
-        offset: i64,
+        point: Point,
         n: i64,
         span: Span,
     ) -> Result<At, RunError> {
         let b = &self.k.buffers[place.buf];
-        let element = match &place.index {
-            RIndex::Flat(e) => (warp.eval(e, lane) as i64).wrapping_add(offset),
-            RIndex::Logical(_) => {
-                return Err(Diagnostic::error(Code::LEVEL, span, format!("`{}[…]` in a lowered kernel", b.name)));
-            }
-        };
-        let rank = match &place.rank {
-            Some(e) => warp.eval(e, lane) as i64,
-            None => cta.rank as i64,
-        };
+        let Point { lane, element, rank } = point;
         if element < 0 || element.checked_add(n).is_none_or(|end| end > b.storage) {
             let who = format!("thread {} of rank {} CTA {}", warp.first + lane, cta.rank, cta.index);
             let last = element.saturating_add(n - 1);

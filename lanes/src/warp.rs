@@ -134,6 +134,11 @@ impl<'r, 'k> Warp<'r, 'k> {
         e.eval(&ids, &self.slots[start..start + self.slots_per_lane])
     }
 
+    /// What a slot holds in a lane.
+    pub(crate) fn slot(&self, lane: u32, slot: usize) -> u64 {
+        self.slots[lane as usize * self.slots_per_lane + slot]
+    }
+
     /// Sets a value of a lane.
     pub(crate) fn set(&mut self, lane: u32, slot: usize, value: u64) {
         self.slots[lane as usize * self.slots_per_lane + slot] = value;
@@ -198,7 +203,8 @@ impl<'r, 'k> Warp<'r, 'k> {
     ) -> Result<Step, RunError> {
         match &stmt.kind {
             RStmtKind::For(slot, lo, hi, body) => {
-                let bounds = |lane| (lane, self.eval(lo, lane) as i64, self.eval(hi, lane) as i64);
+                let (lo, hi) = (self.eval_all(lo, mask), self.eval_all(hi, mask));
+                let bounds = |lane| (lane, lo[lane as usize] as i64, hi[lane as usize] as i64);
                 let lanes: Vec<_> = lanes_of(mask).map(bounds).filter(|(_, lo, hi)| lo < hi).collect();
                 self.advance();
                 if !body.is_empty() {
@@ -206,7 +212,7 @@ impl<'r, 'k> Warp<'r, 'k> {
                 }
             }
             RStmtKind::If(cond, then, els) => {
-                let yes = lanes_of(mask).filter(|l| self.eval(cond, *l) != 0).fold(0u64, |m, l| m | 1 << l);
+                let yes = self.eval_mask(cond, mask);
                 self.advance();
                 for (mask, body) in [(mask & !yes, els), (yes, then)] {
                     if mask != 0 && !body.is_empty() {
@@ -238,20 +244,15 @@ impl<'r, 'k> Warp<'r, 'k> {
         span: Span,
     ) -> Result<(), RunError> {
         match stmt {
-            RStmtKind::Let(slot, value) if value.uniform => {
-                let v = self.eval(value, mask.trailing_zeros());
-                lanes_of(mask).for_each(|lane| self.set(lane, *slot, v));
-            }
             RStmtKind::Let(slot, value) => {
-                for lane in lanes_of(mask) {
-                    let v = self.eval(value, lane);
-                    self.set(lane, *slot, v);
-                }
+                let values = self.eval_all(value, mask);
+                lanes_of(mask).for_each(|lane| self.set(lane, *slot, values[lane as usize]));
             }
             RStmtKind::Load(slot, place) => {
                 let dtype = machine.k.buffers[place.buf].dtype;
+                let points = machine.points(cta, self, place, mask, span)?;
                 for lane in lanes_of(mask) {
-                    let at = machine.locate(cta, self, place, lane, 0, 1, span)?;
+                    let at = machine.locate(cta, self, place, points.of(lane), 1, span)?;
                     let bits = machine.get(cta, self, at, dtype, span)?;
                     self.set(lane, *slot, canonical(dtype, bits));
                 }
@@ -259,8 +260,9 @@ impl<'r, 'k> Warp<'r, 'k> {
             RStmtKind::Store(place, value) => {
                 let dtype = machine.k.buffers[place.buf].dtype;
                 let mut stores = Vec::with_capacity(mask.count_ones() as usize);
+                let (points, values) = (machine.points(cta, self, place, mask, span)?, self.eval_all(value, mask));
                 for lane in lanes_of(mask) {
-                    stores.push((machine.locate(cta, self, place, lane, 0, 1, span)?, self.eval(value, lane)));
+                    stores.push((machine.locate(cta, self, place, points.of(lane), 1, span)?, values[lane as usize]));
                 }
                 for (at, bits) in stores {
                     machine.put(cta, self, at, dtype, bits, span)?;
@@ -268,8 +270,9 @@ impl<'r, 'k> Warp<'r, 'k> {
             }
             RStmtKind::Alloc(_) => {}
             RStmtKind::Assume(cond) => {
-                if let Some(lane) = lanes_of(mask).find(|l| self.eval(cond, *l) == 0) {
-                    let thread = self.first + lane;
+                let fails = mask & !self.eval_mask(cond, mask);
+                if fails != 0 {
+                    let thread = self.first + fails.trailing_zeros();
                     let message = format!("assumption does not hold on rank {} in thread {thread}", cta.rank);
                     return Err(Diagnostic::error(Code::BAD_LAUNCH, span, message));
                 }
