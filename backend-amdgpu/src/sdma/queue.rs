@@ -32,8 +32,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let table = self.comm_ptr(in_dev_comm(sdma_context::DEVICE_HANDLES), "handles")?;
         let row = g.mul(peer, self.num_queues()?, "row")?;
         let index = g.add(row, queue, "queue.index")?;
-        let bytes = g.mul(g.zext64(index, "")?, g.i64(handle::SIZE.into()), "handle.offset")?;
-        Ok(Queue { at: g.offset(table, bytes, "handle")? })
+        // A table of pointers: entries of ranks without SDMA are null.
+        let entry = g.offset(table, g.shl(g.zext64(index, "")?, 3, "handle.offset")?, "handle.at")?;
+        Ok(Queue { at: self.ptr_field(entry, 0, "handle")? })
     }
 
     /// The pointer that `offset` names in the handle.
