@@ -1,7 +1,7 @@
 //! Compile times of the kernels in benches/kernels, to be put beside TVM's: one JSON line a kernel.
 //!
-//! `cargo bench -p tilewright-benches --bench beside_tvm -- [ROUNDS]`; README.md says how TVM is run beside it. Warm and in
-//! process; medians, in microseconds:
+//! `cargo bench -p tilewright-benches --bench beside_tvm -- [ROUNDS] [PART OF A NAME] [lowered|ptx]`; README.md says how TVM is
+//! run beside it. The last word measures that half alone, for a profiler. Warm and in process; medians, in microseconds:
 //! - `lowered`: text to lowered IR, parse and verification included;
 //! - `ptx`: text to PTX text;
 //! - `passes`: within `ptx`, what the passes took together, and `simplify_index` of these;
@@ -108,16 +108,25 @@ fn many_copies(n: usize) -> String {
 }
 
 fn main() {
-    let rounds = std::env::args().filter_map(|arg| arg.parse().ok()).next().unwrap_or(50);
-    for (name, text) in KERNELS {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    let rounds = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(50);
+    let half = args.iter().find(|arg| ["lowered", "ptx"].contains(&arg.as_str()));
+    let part = args.iter().find(|arg| arg.parse::<usize>().is_err() && Some(*arg) != half);
+    let wanted = |name: &str| part.is_none_or(|part| name.contains(part.as_str()));
+    let [lowered_rounds, ptx_rounds] = match half.map(String::as_str) {
+        Some("lowered") => [rounds * 4, 1],
+        Some(_) => [1, rounds],
+        None => [rounds * 4, rounds],
+    };
+    for (name, text) in KERNELS.iter().filter(|(name, _)| wanted(name)) {
         let arch = if *name == "forced_vec_256b" { "sm_100a" } else { "sm_90a" };
         let target = tilewright::target(arch).expect("a target of the table");
-        let [lowered] = medians(rounds * 4, || {
+        let [lowered] = medians(lowered_rounds, || {
             let start = Instant::now();
             compile(text, target, Want::Nothing);
             [start.elapsed()]
         });
-        let [ptx, passes, index] = medians(rounds, || {
+        let [ptx, passes, index] = medians(ptx_rounds, || {
             let start = Instant::now();
             let watch = compile(text, target, Want::Asm);
             [start.elapsed(), watch.passes, watch.simplify_index]
@@ -126,7 +135,7 @@ fn main() {
             r#"{{"case": "{name}", "lowered": {lowered:.1}, "ptx": {ptx:.1}, "passes": {passes:.1}, "simplify_index": {index:.1}}}"#
         );
     }
-    for n in MANY {
+    for n in MANY.iter().filter(|n| wanted(&format!("copies_{n}"))) {
         let text = many_copies(*n);
         let target = tilewright::target("sm_90a").expect("a target of the table");
         let [lowered, passes] = medians(3, || {

@@ -22,9 +22,11 @@ const EXACT_FEATURES: &str = "-fma-mix-insts";
 pub struct Options {
     /// How hard LLVM optimises.
     pub opt: OptLevel,
+    /// Write LLVM IR?
+    pub ir: bool,
     /// Write assembly?
     pub asm: bool,
-    /// Link a code object? Without it the object is still written.
+    /// Write and link a code object?
     pub link: bool,
     /// Where the linker is looked for.
     pub linker: LinkerChoice,
@@ -36,6 +38,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             opt: OptLevel::O3,
+            ir: false,
             asm: false,
             link: true,
             linker: LinkerChoice::default(),
@@ -47,7 +50,7 @@ impl Default for Options {
 /// What came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiled {
-    /// LLVM IR, assembly if asked for, and the relocatable object.
+    /// LLVM IR, assembly and the relocatable object, as far as asked for.
     pub emitted: Emitted,
     /// The linked code object, if asked for.
     pub hsaco: Option<Vec<u8>>,
@@ -88,7 +91,7 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
     let machine = Machine::new(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let llvm = emit_module(&context, &machine, module, target, &AmdHooks, &options.extra)?;
-    let emitted = machine.emit(&llvm, Output { asm: options.asm, object: true })?;
+    let emitted = machine.emit(llvm, Output { ir: options.ir, asm: options.asm, object: options.link })?;
     let hsaco = match (&emitted.object, options.link) {
         (Some(object), true) => Some(link(object, &options.linker)?),
         _ => None,

@@ -243,11 +243,9 @@ fn a_put_of_nothing_posts_nothing() {
 
 #[test]
 fn without_the_optimiser_the_module_still_compiles() {
-    let options = Options { opt: OptLevel::None, ..Options::default() };
+    let with_ir = Options { ir: true, ..Options::default() };
+    let options = Options { opt: OptLevel::None, ..with_ir.clone() };
     let out = compile(&lowered(ALL), &GFX950, &options).expect("it compiles");
     assert!(out.hsaco.is_some());
-    assert_eq!(
-        out.emitted.llvm_ir,
-        compile(&lowered(ALL), &GFX950, &Options::default()).expect("it compiles").emitted.llvm_ir
-    );
+    assert_eq!(out.emitted.llvm_ir, compile(&lowered(ALL), &GFX950, &with_ir).expect("it compiles").emitted.llvm_ir);
 }

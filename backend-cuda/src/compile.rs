@@ -16,6 +16,8 @@ use crate::hooks::CudaHooks;
 pub struct Options {
     /// How hard LLVM optimises.
     pub opt: OptLevel,
+    /// Write LLVM IR?
+    pub ir: bool,
     /// Lowerings of ops that an extension brings along.
     pub extra: Lowerings,
 }
@@ -34,7 +36,7 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Em
     let machine = Machine::new(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let llvm = emit_module(&context, &machine, module, target, &CudaHooks { target }, &options.extra)?;
-    machine.emit(&llvm, Output { asm: true, object: false })
+    machine.emit(llvm, Output { ir: options.ir, asm: true, object: false })
 }
 
 /// The arguments of a kernel in the order of its parameter list.

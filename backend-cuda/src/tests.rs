@@ -11,7 +11,7 @@ fn lowered(source: &str) -> Module {
 }
 
 fn try_ptx(source: &str, target: &Target) -> Result<Emitted, Error> {
-    compile(&lowered(source), target, &Options::default())
+    compile(&lowered(source), target, &Options { ir: true, ..Options::default() })
 }
 
 fn ptx(source: &str, target: &Target) -> String {

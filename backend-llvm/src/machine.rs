@@ -1,7 +1,7 @@
 //! Target machines: from a module to optimised IR, assembly and an object.
 //!
 //! Must hold: only processors of our table reach LLVM (it aborts on others); the optimiser runs with the real
-//! processor; the module is cloned before each write, because writing changes it; the verifier always runs, before and
+//! processor; no module is written twice, because writing changes it; the verifier always runs, before and
 //! after the optimiser; LLVM's error diagnostics become errors (its default is to exit the process).
 
 use std::sync::Once;
@@ -71,6 +71,8 @@ impl<'a> MachineSpec<'a> {
 /// Which outputs a caller wants; each costs a run of the code generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Output {
+    /// LLVM IR, before and after the optimiser.
+    pub ir: bool,
     /// The assembly text (PTX on NVIDIA).
     pub asm: bool,
     /// The object file; the NVPTX target has none.
@@ -80,9 +82,9 @@ pub struct Output {
 /// What came out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Emitted {
-    /// The module as it was generated, before the optimiser.
+    /// The module as it was generated, before the optimiser, if asked for; else empty.
     pub llvm_ir: String,
-    /// The module after the optimiser.
+    /// The module after the optimiser, if asked for; else empty.
     pub optimized_ir: String,
     /// Assembly, if asked for.
     pub asm: Option<String>,
@@ -167,33 +169,36 @@ impl Machine {
         module.set_data_layout(&self.machine.get_target_data().get_data_layout());
     }
 
-    /// Verifies, optimises and writes `module`. The module itself is left as it is.
+    /// Verifies, optimises and writes `module`.
     ///
     /// # Errors
     /// [`Error::Verify`] for a malformed module, [`Error::Diagnostics`] for what LLVM reports (too much shared memory,
     /// for example), [`Error::Optimise`] and [`Error::Write`] for the rest.
-    pub fn emit(&self, module: &Module<'_>, output: Output) -> Result<Emitted, Error> {
-        // `Module::clone` asserts validity, so the check comes first.
-        verify(module, "before the optimiser")?;
-        let (result, errors) = raw::collecting_errors(module.get_context(), || self.emit_verified(module, output));
+    pub fn emit(&self, module: Module<'_>, output: Output) -> Result<Emitted, Error> {
+        verify(&module, "before the optimiser")?;
+        let (result, errors) = raw::collecting_errors(module.get_context(), || self.emit_verified(&module, output));
         if errors.is_empty() { result } else { Err(Error::Diagnostics(errors)) }
     }
 
     fn emit_verified(&self, module: &Module<'_>, output: Output) -> Result<Emitted, Error> {
-        let optimised = module.clone();
-        self.optimise(&optimised)?;
-        verify(&optimised, "after the optimiser")?;
-        let mut emitted = Emitted {
-            llvm_ir: module.print_to_string().to_string(),
-            optimized_ir: optimised.print_to_string().to_string(),
-            ..Emitted::default()
-        };
+        let mut emitted = Emitted::default();
+        // Texts only on demand: they take a tenth of the time of a small kernel.
+        if output.ir {
+            emitted.llvm_ir = module.print_to_string().to_string();
+        }
+        self.optimise(module)?;
+        verify(module, "after the optimiser")?;
+        if output.ir {
+            emitted.optimized_ir = module.print_to_string().to_string();
+        }
         if output.asm {
-            let bytes = self.write(&optimised, FileType::Assembly, "assembly")?;
+            // Writing changes the module: a second writer gets a copy of its own.
+            let copy = output.object.then(|| module.clone());
+            let bytes = self.write(copy.as_ref().unwrap_or(module), FileType::Assembly, "assembly")?;
             emitted.asm = Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_string());
         }
         if output.object {
-            emitted.object = Some(self.write(&optimised, FileType::Object, "an object")?);
+            emitted.object = Some(self.write(module, FileType::Object, "an object")?);
         }
         Ok(emitted)
     }
@@ -209,10 +214,9 @@ impl Machine {
     }
 
     fn write(&self, module: &Module<'_>, kind: FileType, what: &'static str) -> Result<Vec<u8>, Error> {
-        let copy = module.clone();
         let buffer = self
             .machine
-            .write_to_memory_buffer(&copy, kind)
+            .write_to_memory_buffer(module, kind)
             .map_err(|e| Error::Write { what, message: e.to_string() })?;
         Ok(buffer.as_slice().to_vec())
     }
@@ -229,8 +233,8 @@ mod tests {
     use super::*;
     use crate::{AddressSpace, Gen};
 
-    const BOTH: Output = Output { asm: true, object: true };
-    const ASM: Output = Output { asm: true, object: false };
+    const BOTH: Output = Output { ir: true, asm: true, object: true };
+    const ASM: Output = Output { ir: true, asm: true, object: false };
 
     /// A kernel that stores 7 through its pointer argument.
     fn store_seven<'ctx>(context: &'ctx Context, machine: &Machine, convention: u32) -> Module<'ctx> {
@@ -258,7 +262,7 @@ mod tests {
                 let context = Context::create();
                 // LLVM's numbers of amdgpu_kernel and ptx_kernel.
                 let module = store_seven(&context, &machine, if amd { 91 } else { 71 });
-                let emitted = machine.emit(&module, if amd { BOTH } else { ASM }).expect(cpu);
+                let emitted = machine.emit(module, if amd { BOTH } else { ASM }).expect(cpu);
                 let asm = emitted.asm.expect("asked for");
                 assert!(asm.contains(if amd { "global_store" } else { "st.global" }), "{cpu}: {asm}");
                 let whole = Emitted { asm: Some(asm), ..Emitted::default() };
@@ -310,7 +314,7 @@ mod tests {
         let generator = Gen::new(&module, &builder, function);
         let store = generator.store(generator.i32(1), lds.as_pointer_value(), 4).expect("a store");
         store.set_volatile(true).expect("stores can be");
-        let error = machine.emit(&module, BOTH).expect_err("too much LDS");
+        let error = machine.emit(module, BOTH).expect_err("too much LDS");
         assert!(matches!(&error, Error::Diagnostics(m) if m.iter().any(|m| m.contains("65537"))), "{error}");
     }
 
@@ -322,7 +326,7 @@ mod tests {
         machine.prepare(&module);
         let function = module.add_function("bad", context.void_type().fn_type(&[], false), None);
         context.append_basic_block(function, "entry"); // no terminator
-        let error = machine.emit(&module, ASM).expect_err("malformed");
+        let error = machine.emit(module, ASM).expect_err("malformed");
         assert!(matches!(error, Error::Verify { stage: "before the optimiser", .. }), "{error}");
     }
 }

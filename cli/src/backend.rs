@@ -40,7 +40,7 @@ impl Want {
 /// What a backend made.
 #[derive(Clone, Debug, Default)]
 pub struct Made {
-    /// LLVM IR after the optimiser.
+    /// LLVM IR after the optimiser, if it was wanted; else empty.
     pub llvm_ir: String,
     /// Assembly, if it was wanted; PTX on CUDA targets.
     pub asm: Option<String>,
@@ -102,6 +102,7 @@ pub(crate) fn make(module: &Module, target: &Target, options: &Options) -> Resul
 
 fn make_amdgpu(module: &Module, target: &Target, options: &Options) -> Result<Made, Diagnostic> {
     let wanted = amdgpu::Options {
+        ir: options.llvm_ir || options.want == Want::Llvm,
         asm: options.want == Want::Asm,
         link: options.want == Want::Object,
         linker: amdgpu::link::LinkerChoice::new(options.lld.clone()),
@@ -117,7 +118,11 @@ fn make_amdgpu(module: &Module, target: &Target, options: &Options) -> Result<Ma
 }
 
 fn make_cuda(module: &Module, target: &Target, options: &Options) -> Result<Made, Diagnostic> {
-    let wanted = cuda::Options { extra: crate::extension::lowerings(&options.extensions), ..cuda::Options::default() };
+    let wanted = cuda::Options {
+        ir: options.llvm_ir || options.want == Want::Llvm,
+        extra: crate::extension::lowerings(&options.extensions),
+        ..cuda::Options::default()
+    };
     let made = cuda::compile(module, target, &wanted).map_err(|e| diagnostic(&e))?;
     Ok(Made { llvm_ir: made.optimized_ir, asm: made.asm, object: None })
 }

@@ -22,6 +22,8 @@ use crate::extension::{Extension, Known};
 pub struct Options {
     /// What the backend is to make; nothing by default: the compile ends with the lowered module.
     pub want: Want,
+    /// Write LLVM IR, too, whatever else is wanted?
+    pub llvm_ir: bool,
     /// The linker for AMD code objects, if it is not the toolchain's.
     pub lld: Option<PathBuf>,
     /// Variants and ops beside the backends'.

@@ -31,7 +31,7 @@ pub fn lowered(compiled: &Compiled) -> String {
 /// # Panics
 /// If the compile was not asked for it.
 pub fn llvm(compiled: &Compiled) -> String {
-    let made = compiled.made.as_ref().expect("a compile with `want: Want::Llvm`");
+    let made = compiled.made.as_ref().expect("a compile with `want: Want::Llvm` or `llvm_ir: true`");
     each_kernel(compiled, |kernel| window(&llvm_body(&made.llvm_ir, kernel), is_llvm_of_interest))
 }
 

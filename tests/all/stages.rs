@@ -20,7 +20,7 @@ fn snapshot(example: &Example, stage: &str, target: &Target, text: &str) {
 }
 
 fn compiled(example: &Example, target: &'static Target) -> Compiled {
-    let options = Options { want: Want::Asm, suggest: true, ..Options::default() };
+    let options = Options { want: Want::Asm, llvm_ir: true, suggest: true, ..Options::default() };
     compile_text(&example.text, target, &options)
         .unwrap_or_else(|all| panic!("{} on {}: {all:#?}", example.name, target.name))
 }

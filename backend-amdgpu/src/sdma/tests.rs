@@ -87,7 +87,7 @@ fn compile_as(
         Body::WaitSignal => sdma.wait_signal(peer, 1, parameter(3).into_int_value()).expect("a wait"),
     }
     builder.build_return(None).expect("a return");
-    let emitted = machine.emit(&module, Output { asm: true, object: true }).expect("it compiles");
+    let emitted = machine.emit(module, Output { ir: true, asm: true, object: true }).expect("it compiles");
     let asm = emitted.asm.clone().expect("asked for");
     (emitted, asm)
 }
@@ -330,7 +330,11 @@ fn two_stores(fenced: bool) -> Vec<String> {
     let kept: Vec<&str> = text.lines().filter(|line| fenced || !line.contains("fence syncscope")).collect();
     let buffer = inkwell::memory_buffer::MemoryBuffer::create_from_memory_range_copy(kept.join("\n").as_bytes(), "ir");
     let module = context.create_module_from_ir(buffer).expect("it parses");
-    let asm = machine.emit(&module, Output { asm: true, object: false }).expect("it compiles").asm.expect("asked for");
+    let asm = machine
+        .emit(module, Output { ir: true, asm: true, object: false })
+        .expect("it compiles")
+        .asm
+        .expect("asked for");
     stores_and_waits(&asm)
 }
 

@@ -28,7 +28,7 @@ impl TileLayout {
             let (Some(e), Some(_)) = (it.extent.as_const(), it.stride.as_const()) else { return Ok(()) };
             total = total.saturating_mul(e.max(0));
         }
-        if total > BRUTE_FORCE_LIMIT || self.is_obviously_injective() {
+        if total > BRUTE_FORCE_LIMIT || self.is_obviously_injective(warp) {
             return Ok(());
         }
         let copies: i64 = self.replica.iter().filter_map(|it| it.extent.as_const()).product();
@@ -47,26 +47,33 @@ impl TileLayout {
         Ok(())
     }
 
-    /// One memory axis, no replicas, and each stride at least the reach of the smaller ones: no need to enumerate.
-    fn is_obviously_injective(&self) -> bool {
-        let mut iters: Vec<(i64, i64)> = Vec::new();
-        for it in &self.shard {
+    /// On each axis (thread axes as one), each stride is more than the reach of the smaller ones: the digits can be read
+    /// off the place, so no two elements share one and there is no need to enumerate. True of almost every layout that
+    /// people write; false says nothing.
+    fn is_obviously_injective(&self, warp: u32) -> bool {
+        let mut iters: Vec<(&Axis, u64, u64)> = Vec::with_capacity(self.shard.len() + self.replica.len());
+        for it in self.shard.iter().chain(&self.replica) {
             let (Some(e), Some(s)) = (it.extent.as_const(), it.stride.as_const()) else { return false };
-            if it.axis != Axis::M || s < 0 {
-                return false;
+            if e <= 1 {
+                continue;
             }
-            if e != 1 {
-                iters.push((s, e));
-            }
+            let (axis, unit) = match it.axis.thread_stride(warp) {
+                Some(unit) => (&Axis::Tx, unit),
+                None => (&it.axis, 1),
+            };
+            iters.push((axis, s.unsigned_abs().saturating_mul(unit.unsigned_abs()), e.unsigned_abs()));
         }
         iters.sort_unstable();
-        let mut reach: i64 = 0;
-        self.replica.is_empty()
-            && iters.iter().all(|&(s, e)| {
-                let fine = s > reach;
-                reach = reach.saturating_add((e - 1).saturating_mul(s));
-                fine
-            })
+        let mut reach: u64 = 0;
+        let mut axis = None;
+        iters.iter().all(|&(on, s, e)| {
+            if axis.replace(on) != Some(on) {
+                reach = 0;
+            }
+            let fine = s > reach;
+            reach = reach.saturating_add((e - 1).saturating_mul(s));
+            fine && reach < i64::MAX as u64
+        })
     }
 
     /// Every coordinate on a thread axis is one that a CTA of `threads` threads with `warp` lanes has, and no address on

@@ -18,7 +18,7 @@ pub(super) fn run(text: &str, target: &str) -> Compiled {
 }
 
 pub(super) fn made(text: &str, target: &str) -> Compiled {
-    compile(text, target, &Options { want: Want::Asm, ..Options::default() })
+    compile(text, target, &Options { want: Want::Asm, llvm_ir: true, ..Options::default() })
 }
 
 /// What the report says of a variant for a copy.

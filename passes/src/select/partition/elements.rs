@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tilewright_ir::threads::ActiveSet;
 use tilewright_ir::{Axis, BinOp, Completion, Dim, Expr, Iter, Layout, Scope, Space, Special};
 use tilewright_target::Target;
 
@@ -14,7 +13,7 @@ use super::build::Crew;
 use super::copy::{Move, check_attrs, flat_of, shared_byte_of};
 use super::digits::is_memory;
 use super::emit::{Script, all_of};
-use super::owners::{coordinate, groups, whole_groups};
+use super::owners::{coordinate, coordinate_of, groups, whole_groups};
 use super::price::{Priced, price};
 use super::vector::Limit;
 use super::walk::{Side, Term, Walk, parts_of};
@@ -178,12 +177,18 @@ fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, c
     if !needs_check {
         return Ok(());
     }
+    // Whoever holds an element of the one holds it of the other.
+    let same_owners = !both || same_threads(&reaches[0], &reaches[1]);
     let count = count.filter(|n| *n <= CHECK_LIMIT);
     let Some(count) = count else { return Err(unknown(ops[k])) };
     let all = groups(crew.active, crew.scope).into_iter().zip(whole_groups(crew.active, crew.scope));
     for (group, whole) in all {
-        let at = |r: &Reach, list: &[u32]| by_coordinates(r, list, crew.active);
-        let (have, from) = (at(&reaches[k], &group), at(&reaches[1], &group));
+        let at = |r: &Reach, list: &[u32]| by_coordinates(r, list, crew.active.warp());
+        let have = at(&reaches[k], &group);
+        if same_owners && fills_bounds(&reaches[k], &have) {
+            continue;
+        }
+        let from = at(&reaches[1], &group);
         // A destination may have elements of threads that are not active: nobody gets them.
         let known = if k == 0 { at(&reaches[k], &whole) } else { have.clone() };
         for element in 0..count {
@@ -214,16 +219,43 @@ fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, c
 /// Threads by their coordinates on the thread axes of a layout.
 type ByCoordinates = BTreeMap<Vec<i64>, BTreeSet<u32>>;
 
-fn by_coordinates(reach: &Reach, group: &[u32], active: &ActiveSet) -> ByCoordinates {
+fn by_coordinates(reach: &Reach, group: &[u32], warp: u32) -> ByCoordinates {
     let axes = reach.layout.tile.thread_axes();
     let mut out = ByCoordinates::new();
     for &t in group {
-        let value = |a: &Axis| active.eval_at(&coordinate(a, active.warp())?, t);
-        if let Some(point) = axes.iter().map(value).collect::<Option<Vec<i64>>>() {
+        if let Some(point) = axes.iter().map(|a| coordinate_of(a, t, warp)).collect::<Option<Vec<i64>>>() {
             out.entry(point).or_default().insert(t);
         }
     }
     out
+}
+
+/// Has every place between the least and the largest coordinates that the layout reaches a thread? Then every element
+/// has one, and the elements need not be asked one by one.
+fn fills_bounds(reach: &Reach, threads: &ByCoordinates) -> bool {
+    let tile = &reach.layout.tile;
+    let bounds: Result<Vec<(i64, i64)>, _> = tile.thread_axes().iter().map(|a| tile.bounds_on(a)).collect();
+    let Ok(bounds) = bounds else { return false };
+    let places = bounds.iter().fold(1i64, |n, (lo, hi)| n.saturating_mul(hi.saturating_sub(*lo).saturating_add(1)));
+    let inside = |point: &&Vec<i64>| point.iter().zip(&bounds).all(|(v, (lo, hi))| lo <= v && v <= hi);
+    i64::try_from(threads.keys().filter(inside).count()) == Ok(places)
+}
+
+/// Are the threads of an element the same by both layouts? Only the plain case is seen: the same digits, each with the
+/// same effect on thread coordinates. False says nothing.
+fn same_threads(a: &Reach, b: &Reach) -> bool {
+    let on_threads = |it: &Iter| it.axis.is_thread().then(|| (it.axis.clone(), it.stride.clone()));
+    let digits =
+        |r: &Reach| -> Vec<_> { r.layout.tile.shard.iter().map(|it| (it.extent.clone(), on_threads(it))).collect() };
+    let copies =
+        |r: &Reach| -> Vec<Iter> { r.layout.tile.replica.iter().filter(|it| it.axis.is_thread()).cloned().collect() };
+    let axes = a.layout.tile.thread_axes();
+    a.base == b.base
+        && a.weights == b.weights
+        && axes == b.layout.tile.thread_axes()
+        && axes.iter().all(|axis| a.layout.tile.offset_on(axis) == b.layout.tile.offset_on(axis))
+        && digits(a) == digits(b)
+        && copies(a) == copies(b)
 }
 
 /// The threads that hold an element; `None` if the layout is not constant.

@@ -25,6 +25,20 @@ pub fn coordinate(axis: &Axis, warp: u32) -> Option<Expr> {
     })
 }
 
+/// The value of [`coordinate`] for flattened thread `t`.
+pub(super) fn coordinate_of(axis: &Axis, t: u32, warp: u32) -> Option<i64> {
+    let (t, warp) = (i64::from(t), i64::from(warp.max(1)));
+    Some(match axis {
+        Axis::LaneId => t % warp,
+        Axis::WarpId => t / warp,
+        Axis::WidInWg => t / warp % 4,
+        Axis::WgId => t / warp / 4,
+        Axis::TidInWg => t % (4 * warp),
+        Axis::Tx => t,
+        Axis::M | Axis::Lsa | Axis::Other(_) => return None,
+    })
+}
+
 /// The thread's side of a local operand.
 #[derive(Clone, Debug)]
 pub(super) struct Owners {
@@ -230,7 +244,7 @@ pub(super) fn holds(
     let Some(replicas) = replicas else { return Err(active.iter().next().unwrap_or(0)) };
     for t in active.iter().filter(|t| guards.iter().all(|g| active.eval_at(g, *t) == Some(1))) {
         let reaches = wanted.iter().all(|(axis, place)| {
-            let coord = coordinate(axis, active.warp()).and_then(|c| active.eval_at(&c, t));
+            let coord = coordinate_of(axis, t, active.warp());
             let (Some(have), Some(base)) = (coord, active.eval_at(place, t)) else { return false };
             let mut places = BTreeSet::from([base]);
             for (_, extent, stride) in replicas.iter().filter(|(a, ..)| a == axis) {
