@@ -1,0 +1,1 @@
+//! Literal vectors for the ALU.
