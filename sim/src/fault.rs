@@ -102,6 +102,9 @@ pub enum FaultKind {
         /// `vmcnt` or `lgkmcnt`.
         counter: &'static str,
     },
+    /// A memory access.
+    #[error(transparent)]
+    Memory(#[from] crate::mem::MemFault),
     /// `s_trap`.
     #[error("the kernel trapped with code {code}")]
     Trap {

@@ -16,6 +16,7 @@ pub mod fault;
 pub mod isa;
 pub mod loader;
 pub mod machine;
+pub mod mem;
 pub mod rng;
 pub mod sdma;
 pub mod wave;

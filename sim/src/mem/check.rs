@@ -1,0 +1,170 @@
+//! The race check: one access against what the granules remember.
+//!
+//! What must hold here: an access is reported only if no edge orders it after the remembered one. What is ordered by the
+//! hardware within a wave (vector memory on the same bytes, LDS on the same bytes) needs no wait.
+
+use super::clock::{Actor, Clock, FIRST_WAVE, Known};
+use super::fault::Verb;
+use super::shadow::{Cell, Class, Granule, Shadow};
+
+/// One access that is checked against granules.
+pub(super) struct Probe<'a> {
+    pub(super) me: Actor,
+    pub(super) verb: Verb,
+    pub(super) class: Class,
+    /// What the access is sure to see.
+    pub(super) clock: &'a Clock,
+    /// What of its own is retired.
+    pub(super) own: Known,
+    /// Whether the accessing rank is the one whose memory it is.
+    pub(super) near: bool,
+    pub(super) floor: Actor,
+    /// What the granules remember of it; `None` when it has more accesses than can be numbered.
+    pub(super) record: Option<Cell>,
+    /// The last answer of the clock.
+    pub(super) recent: (Actor, Known),
+    /// Decides which of two unordered reads is forgotten.
+    pub(super) coin: u32,
+}
+
+/// The remembered access that is not ordered, and whether it is a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub(super) cell: Cell,
+    pub(super) write: bool,
+    /// Offset of the granule in bytes.
+    pub(super) offset: usize,
+    /// Lane of the access that is checked.
+    pub(super) lane: usize,
+}
+
+impl Probe<'_> {
+    #[inline]
+    fn sync(&self) -> bool {
+        matches!(self.verb, Verb::SyncRead | Verb::SyncWrite)
+    }
+
+    /// Whether the access of `cell` is known to come before this one.
+    #[inline]
+    pub(super) fn ordered(&mut self, cell: Cell) -> bool {
+        let actor = cell.actor();
+        if actor == self.me {
+            return match (cell.class(), self.class) {
+                (Class::Local, Class::Local) => true,
+                (Class::Local, _) => self.own.local >= cell.tick(),
+                (_, Class::Local) => self.own.memory >= cell.tick(),
+                _ => true,
+            };
+        }
+        if actor >= FIRST_WAVE && actor < self.floor {
+            return true;
+        }
+        if self.recent.0 != actor {
+            self.recent = (actor, self.clock.known(actor));
+        }
+        let known = &self.recent.1;
+        match cell.class() {
+            Class::Memory => known.memory >= cell.tick(),
+            Class::Local => known.local >= cell.tick(),
+            Class::Dirty if self.near => known.dirty.max(known.agent) >= cell.tick(),
+            Class::Dirty => known.dirty.max(known.system) >= cell.tick(),
+        }
+    }
+
+    #[inline]
+    fn conflicts(&mut self, cell: Cell, mask: u32) -> bool {
+        !cell.is_empty() && cell.mask() & mask != 0 && !(cell.sync() && self.sync()) && !self.ordered(cell)
+    }
+
+    /// Checks and records a read of the bytes of `mask`.
+    #[inline]
+    fn read(&mut self, granule: &mut Granule, lane: usize, mask: u32) -> Option<(Cell, bool)> {
+        if self.conflicts(granule.write, mask) {
+            return Some((granule.write, true));
+        }
+        let Some(record) = self.record else { return None };
+        let cell = record.masked(lane, mask);
+        let [first, second] = granule.reads;
+        if first.is_empty() || first.same_source(cell) {
+            granule.reads[0] = if first.same_access(cell) { first.or_mask(mask) } else { cell };
+            return None;
+        }
+        if second.is_empty() || second.same_source(cell) {
+            granule.reads[1] = if second.same_access(cell) { second.or_mask(mask) } else { cell };
+            return None;
+        }
+        let victim = if self.ordered(first) {
+            0
+        } else if self.ordered(second) || first.actor() < FIRST_WAVE {
+            1 // an engine's read is what a reused source is found by
+        } else if second.actor() < FIRST_WAVE {
+            0
+        } else {
+            self.coin = self.coin.wrapping_mul(0x2c92_77b5).wrapping_add(0x3c6e_f35f);
+            (self.coin >> 31) as usize
+        };
+        granule.reads[victim] = cell;
+        None
+    }
+
+    /// Checks and records a write of the bytes of `mask`.
+    #[inline]
+    fn write(&mut self, granule: &mut Granule, lane: usize, mask: u32) -> Option<(Cell, bool)> {
+        if self.conflicts(granule.write, mask) {
+            return Some((granule.write, true));
+        }
+        for index in 0..2 {
+            let read = granule.reads[index];
+            if self.conflicts(read, mask) {
+                return Some((read, false));
+            }
+        }
+        let Some(record) = self.record else { return None };
+        let cell = record.masked(lane, mask);
+        granule.write = if granule.write.same_access(cell) { granule.write.or_mask(mask) } else { cell };
+        if mask == 15 {
+            granule.reads = [Cell::EMPTY; 2];
+        }
+        None
+    }
+
+    /// Checks `length` bytes at `offset`, of which each lane from `lane` on has `per_lane`.
+    pub(super) fn span(
+        &mut self,
+        shadow: &mut Shadow,
+        offset: usize,
+        length: usize,
+        lane: usize,
+        per_lane: usize,
+    ) -> Result<(), Conflict> {
+        let (first, end) = (offset / 4, (offset + length).div_ceil(4));
+        let mut granule = first;
+        while granule < end {
+            let cells = shadow.granules(granule, end - granule);
+            let count = cells.len();
+            if count == 0 {
+                return Ok(()); // checks are off
+            }
+            for (index, cell) in cells.iter_mut().enumerate() {
+                let at = (granule + index) * 4;
+                let mut mask = 15;
+                if at < offset {
+                    mask &= 15 << (offset - at);
+                }
+                if at + 4 > offset + length {
+                    mask &= 15 >> (at + 4 - offset - length);
+                }
+                let lane = lane + at.saturating_sub(offset) / per_lane;
+                let found = match self.verb.writes() {
+                    false => self.read(cell, lane, mask),
+                    true => self.write(cell, lane, mask),
+                };
+                if let Some((cell, write)) = found {
+                    return Err(Conflict { cell, write, offset: at.max(offset), lane });
+                }
+            }
+            granule += count;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Memory of the simulated node: allocations, caches, operations in flight, happens-before, and the checks.
+//!
+//! # The model
+//! One flat address space for all ranks. Each allocation lives on one rank and has a [`MemoryType`]. Below everything is
+//! *memory* (the bytes of the allocations), which engines and the host read and write. Compute units see it through a
+//! first-level cache each (L1, plus one for scalar loads), XCDs through a second-level cache each (L2).
+//!
+//! | allocation, seen from a compute unit | plain load | plain store | load, store with sc1 | atomic |
+//! |---|---|---|---|---|
+//! | uncached, doorbell | memory | memory | memory | memory |
+//! | coarse, same rank | L1, then L2, may be stale | dirty bytes in the L2 of the XCD | past L1 and clean L2 bytes; written through | memory |
+//! | fine-grained, or on another rank | L1, then L2, may be stale | written through | past L1 and L2; written through | memory |
+//! | code, kernel arguments | L1, then L2 | fault | - | fault |
+//!
+//! Dirty bytes reach memory at an eviction (a seeded moment), at `buffer_wbl2`, and when a launch ends. `buffer_inv sc1` drops
+//! the L1 and what L2 holds of coarse memory of the own rank, `buffer_inv sc0 sc1` also the rest; dirty bytes always stay.
+//!
+//! **Late completion.** An instruction only *issues*: bounds, initialisation and races are checked, store data is captured,
+//! and the operation waits in the wave's [`Pending`]. It is *performed* later, at a moment that [`step`] or [`wait`] chooses:
+//! operations of one wave on the same bytes keep their order, all others may swap; LDS operations keep their order; nothing
+//! passes a `buffer_inv`, and `buffer_wbl2` follows the stores before it. It is *retired* by an `s_waitcnt` only: vmcnt counts
+//! in order of issue, lgkmcnt in order among LDS operations, while scalar loads return in any order.
+//!
+//! **Happens-before.** Each wave, each engine and the host is an *actor* with a clock ([`Clock`]). What a wave did becomes
+//! visible to others with what it later releases: by `s_barrier` to its workgroup, what is retired; by a store with sc1 or an
+//! atomic to whoever loads it with a scope that reaches, what is retired and, if it was a plain store to coarse memory,
+//! written back by a retired `buffer_wbl2`. Whoever observed such a store may write, or load past the caches, at once;
+//! a plain load needs a `buffer_inv` in between. Two accesses to the same bytes without an edge between them, one of them a
+//! plain write or a plain read against any write, are a race.
+//!
+//! # Who calls what
+//! The machine: [`Memory::begin_launch`] before the first wave of a kernel on a rank, [`Memory::begin_wave`],
+//! [`Memory::name_wave`], [`Memory::barrier`], [`Memory::end_wave`], and [`Memory::end_launch`] after the last one; per
+//! instruction `exec::{flat,ds,smem,mubuf}::issue`, then [`step`], [`wait`] and, at `s_endpgm`, [`retire`].
+//! Engines: [`Memory::add_engine`] once a queue, then the `engine_*` functions; [`Memory::doorbells`] is theirs to drain.
+//!
+//! What must hold here: no panic on any address or size; every chance comes from the seed; checks never change a value.
+
+mod actor;
+mod alloc;
+mod atomic;
+mod cache;
+mod check;
+mod clock;
+mod engine;
+mod fault;
+mod host;
+mod report;
+mod shadow;
+mod space;
+mod sync;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+pub use alloc::{Allocation, FILL, GUARD, MemoryType};
+pub use atomic::AtomicOp;
+pub use clock::Clock;
+pub use fault::{Access, MemFault, Verb};
+pub use sync::Doorbell;
+
+use actor::Actors;
+use alloc::Allocations;
+use cache::Cache;
+use sync::SyncPoint;
+
+/// What the machine has, as far as memory is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// XCDs of each rank: L2 caches.
+    pub xcds: u32,
+    /// Whether initialisation and races are checked. Bounds always are.
+    pub checks: bool,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self { xcds: 2, checks: true }
+    }
+}
+
+/// What runs on a rank.
+#[derive(Clone, Debug, Default)]
+struct Launch {
+    /// Between `begin_launch` and `end_launch`.
+    active: bool,
+    /// Waves that have begun and not ended.
+    live: u32,
+    /// What waves know when they begin.
+    start: Rc<Clock>,
+    /// What ended waves did and knew; the host's at the end of the launch.
+    ended: Rc<Clock>,
+}
+
+/// All memory of a node.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    config: MemoryConfig,
+    space: Allocations,
+    actors: Actors,
+    launches: Vec<Launch>,
+    /// By compute unit of the whole machine: its rank, its L1, and its scalar cache.
+    units: Vec<Option<Box<UnitCaches>>>,
+    /// By rank and XCD.
+    second_level: Vec<Option<Box<Cache>>>,
+    sync: BTreeMap<u64, SyncPoint>,
+    /// Stores to doorbells that were performed and not taken by an engine yet, oldest first.
+    pub doorbells: VecDeque<Doorbell>,
+    version: u64,
+}
+
+/// The caches of a compute unit.
+#[derive(Clone, Debug)]
+struct UnitCaches {
+    rank: u32,
+    vector: Cache,
+    scalar: Cache,
+}
+
+/// Which wave an access is by, and through which caches it goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unit {
+    pub(crate) actor: u32,
+    pub(crate) rank: u32,
+    pub(crate) xcd: u32,
+    pub(crate) cu: u32,
+}
+
+impl Memory {
+    /// A node without memory.
+    pub fn new(config: MemoryConfig) -> Self {
+        Self {
+            config: MemoryConfig { xcds: config.xcds.clamp(1, 64), ..config },
+            space: Allocations::default(),
+            actors: Actors::default(),
+            launches: Vec::new(),
+            units: Vec::new(),
+            second_level: Vec::new(),
+            sync: BTreeMap::new(),
+            doorbells: VecDeque::new(),
+            version: 0,
+        }
+    }
+
+    /// Whether initialisation and races are checked.
+    pub const fn checks(&self) -> bool {
+        self.config.checks
+    }
+
+    /// Rises whenever bytes that anybody could load change to a different value.
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The allocation that holds `address`.
+    pub fn find(&self, address: u64) -> Option<&Allocation> {
+        self.space.search(address).map(|index| &self.space.all[index])
+    }
+
+    /// Where `address` is in words, for whoever missed everything.
+    pub fn nearest(&self, address: u64) -> String {
+        self.space.nearest(address, 1)
+    }
+
+    /// All allocations, by address.
+    pub fn allocations(&self) -> &[Allocation] {
+        &self.space.all
+    }
+}

@@ -1,0 +1,90 @@
+//! From a conflict to the fault that names both sides and what is missing.
+//!
+//! What must hold here: a race with an engine's copy is told in the words of copies; every other race says which edge is
+//! missing as far as the clocks tell.
+
+use super::Memory;
+use super::check::{Conflict, Probe};
+use super::clock::{Actor, FIRST_WAVE, HOST};
+use super::fault::{Access, MemFault, Verb};
+use super::shadow::Class;
+
+const fn is_engine(actor: Actor) -> bool {
+    actor != HOST && actor < FIRST_WAVE
+}
+
+/// The access that is being checked, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    pub(super) me: Actor,
+    pub(super) verb: Verb,
+    pub(super) pc: u64,
+}
+
+impl Memory {
+    /// The fault of a conflict at `address` in `place`.
+    pub(super) fn race(&self, now: Now, conflict: Conflict, address: u64, place: String) -> MemFault {
+        let first = Box::new(self.actors.access(conflict.cell, conflict.write));
+        let second = Box::new(self.now(now, conflict.lane));
+        let (then, me) = (conflict.cell.actor(), now.me);
+        if is_engine(then) && !is_engine(me) {
+            return match conflict.write {
+                true => MemFault::NotArrived { address, place, copy: first, other: second },
+                false => MemFault::SourceReused { address, place, copy: first, write: second },
+            };
+        }
+        if is_engine(me) && !is_engine(then) && !conflict.write {
+            return MemFault::NotArrived { address, place, copy: second, other: first };
+        }
+        let why = self.missing(now, conflict);
+        MemFault::Race { address, place, first, second, why }
+    }
+
+    fn now(&self, now: Now, lane: usize) -> Access {
+        let wave = now.me >= FIRST_WAVE;
+        Access {
+            verb: now.verb,
+            who: self.actors.get(now.me).words(),
+            lane: wave.then_some(lane as u8),
+            pc: now.pc,
+            engine: is_engine(now.me),
+        }
+    }
+
+    /// What is missing between the two, in words.
+    fn missing(&self, now: Now, conflict: Conflict) -> String {
+        let cell = conflict.cell;
+        let me = self.actors.get(now.me);
+        let seen = me.seen.known(cell.actor());
+        let they = self.actors.get(cell.actor());
+        let same_group =
+            they.rank == me.rank && me.name.workgroup.is_some() && they.name.workgroup == me.name.workgroup;
+        let text = if cell.actor() == now.me {
+            "the wave has not waited (s_waitcnt) for its own earlier access"
+        } else if cell.class() == Class::Dirty && seen.memory >= cell.tick() && seen.system < cell.tick() {
+            match seen.agent >= cell.tick() {
+                false => "the store was not written back from the L2 before it was released; buffer_wbl2 is missing",
+                true if is_engine(now.me) || they.rank != me.rank => {
+                    "the store was written back at agent scope only; buffer_wbl2 needs sc0 sc1"
+                }
+                true => "what was observed has not been made visible to plain loads; buffer_inv is missing",
+            }
+        } else if seen.memory >= cell.tick() && cell.class() != Class::Local {
+            "what was observed has not been made visible to plain loads; buffer_inv is missing, or its scope too small"
+        } else if is_engine(now.me) {
+            "the write was not retired (s_waitcnt), or not released, when the doorbell was rung at system scope"
+        } else if same_group {
+            "an s_waitcnt and then an s_barrier are missing between them"
+        } else {
+            "no signal or flag was released after the one and observed before the other"
+        };
+        text.to_owned()
+    }
+}
+
+impl Probe<'_> {
+    /// This access, for messages.
+    pub(super) const fn now(&self, pc: u64) -> Now {
+        Now { me: self.me, verb: self.verb, pc }
+    }
+}
