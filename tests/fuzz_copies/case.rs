@@ -71,6 +71,8 @@ pub struct Side {
     pub align: Option<u32>,
     /// The dimension whose extent is the `where` parameter `n`.
     pub symbolic: Option<usize>,
+    /// The dimension whose extent is a `where` parameter of this side's own; the region takes a part that is written out.
+    pub pitch: Option<usize>,
 }
 
 /// How thread ids are compared.
@@ -116,6 +118,16 @@ pub struct Case {
     pub trips: i64,
     /// Width that is asked for, in bits.
     pub vec: Option<u32>,
+    /// Number of ranks, where one side is a peer's.
+    pub ranks: u32,
+    /// `carry = any`.
+    pub carry_any: bool,
+    /// Does the copy notify a signal, for which the kernel then waits?
+    pub notify: bool,
+    /// `copy_async`, and `wait` right behind it?
+    pub is_async: bool,
+    /// A number that is said to divide `n`; 1 says nothing.
+    pub divides: i64,
 }
 
 /// Number of the group of `scope` that a thread is in; the empty string where there is one group.
@@ -153,9 +165,13 @@ fn list(items: impl IntoIterator<Item = i64>) -> String {
 }
 
 impl Side {
-    /// `f16[4, 8] layout …`
-    fn type_text(&self) -> String {
-        let extent = |(d, n): (usize, &i64)| if self.symbolic == Some(d) { "n".to_owned() } else { n.to_string() };
+    /// `[4, 8] layout …`
+    fn type_text(&self, name: &str) -> String {
+        let extent = |(d, n): (usize, &i64)| match d {
+            _ if self.symbolic == Some(d) => "n".to_owned(),
+            _ if self.pitch == Some(d) => format!("{name}_n"),
+            _ => n.to_string(),
+        };
         let mut out = format!("[{}]", self.shape.iter().enumerate().map(extent).collect::<Vec<_>>().join(", "));
         if let Some(l) = &self.layout {
             let _ = write!(out, " layout {}", print_layout(l));
@@ -171,7 +187,7 @@ impl Side {
         for (d, begin) in self.begin.iter().enumerate() {
             let (n, e) = (self.shape[d], self.extents[d]);
             let lo = match begin {
-                Begin::At(0) if e == n && (self.symbolic == Some(d) || n > 1) => {
+                Begin::At(0) if e == n && self.pitch != Some(d) && (self.symbolic == Some(d) || n > 1) => {
                     entries.push("..".to_owned());
                     continue;
                 }
@@ -196,6 +212,7 @@ impl Side {
 #[derive(Default)]
 struct Parts {
     params: Vec<String>,
+    wheres: Vec<String>,
     settings: Vec<String>,
     allocs: Vec<String>,
     before: Vec<String>,
@@ -236,15 +253,21 @@ impl Case {
         }
         self.side(&mut p, &self.dst, "dst");
         self.side(&mut p, &self.src, "src");
-        let symbolic = [&self.dst, &self.src].iter().find_map(|s| s.symbolic.map(|d| s.shape[d]));
-        if let Some(n) = symbolic {
+        if let Some(n) = [&self.dst, &self.src].iter().find_map(|s| s.symbolic.map(|d| s.shape[d])) {
+            p.wheres.push("n: u64".to_owned());
             p.settings.push(format!("n = {n};"));
         }
         let mut out = format!("kernel k({})\n", p.params.join(", "));
-        if symbolic.is_some() {
-            out.push_str("    where(n: u64)\n");
+        if !p.wheres.is_empty() {
+            let _ = writeln!(out, "    where({})", p.wheres.join(", "));
         }
         let _ = writeln!(out, "    launch(grid = [1], block = [{}], warp = {})\n{{", self.threads, self.warp);
+        if self.notify {
+            out.push_str("    signal ready;\n");
+        }
+        if self.divides > 1 {
+            let _ = writeln!(out, "    assume(n % {} == 0);", self.divides);
+        }
         for line in p.allocs.iter().chain(&p.before) {
             let _ = writeln!(out, "    {line}");
         }
@@ -253,11 +276,14 @@ impl Case {
         }
         out.push_str("    sync cta;\n");
         self.copy(&mut out);
+        if self.notify {
+            out.push_str("    wait ready from (me + comm.lsa_size - 1) % comm.lsa_size;\n");
+        }
         out.push_str("    sync cta;\n");
         p.after.iter().for_each(|line| out.push_str(&format!("    {line}\n")));
         out.push_str("}\n\nrun k {\n");
         if self.has_peer() {
-            out.push_str("    ranks = 2;\n");
+            let _ = writeln!(out, "    ranks = {};", self.ranks);
         }
         p.settings.iter().for_each(|line| out.push_str(&format!("    {line}\n")));
         out.push_str("}\n");
@@ -269,7 +295,12 @@ impl Case {
         let group = group_text(self.scope, self.threads, self.warp);
         let (dst, src) = (self.dst.region_text("dst", group), self.src.region_text("src", group));
         let vec = self.vec.map_or(String::new(), |v| format!(", vec = {v}"));
-        let mut text = format!("copy {dst} <- {src} by {}{vec};", self.scope);
+        let carry = if self.carry_any { ", carry = any" } else { "" };
+        let notify = if self.notify { ", notify ready" } else { "" };
+        let mut text = format!("copy {dst} <- {src} by {}{vec}{carry}{notify};", self.scope);
+        if self.is_async {
+            text = format!("t = {} wait t;", text.replacen("copy", "copy_async", 1));
+        }
         if self.trips > 1 {
             text = format!("for it in 0..{} {{ {text} }}", self.trips);
         }
@@ -280,7 +311,11 @@ impl Case {
     }
 
     fn side(&self, p: &mut Parts, side: &Side, name: &'static str) {
-        let (t, ty) = (self.dtype, side.type_text());
+        let (t, ty) = (self.dtype, side.type_text(name));
+        if let Some(d) = side.pitch {
+            p.wheres.push(format!("{name}_n: u64"));
+            p.settings.push(format!("{name}_n = {};", side.shape[d]));
+        }
         match side.place {
             Place::Global => p.buffer(format!("{name}: global<{t}>{ty}"), name),
             Place::Window | Place::Peer => p.buffer(format!("{name}: window<{t}>{ty}"), name),
@@ -307,7 +342,7 @@ impl Case {
     /// Registers are filled and brought back by the smallest groups that hold one copy of the whole, replica by replica.
     fn registers(&self, p: &mut Parts, side: &Side, name: &'static str) {
         let t = self.dtype;
-        p.allocs.push(format!("local {name}: {t}{};", side.type_text()));
+        p.allocs.push(format!("local {name}: {t}{};", side.type_text(name)));
         let tile = side.layout.as_ref().map(|l| &l.tile);
         let scope = tile.map_or(Scope::Thread, owners::scope);
         // Whoever holds a source element may give it, so all that carry one copy out together hold the same.

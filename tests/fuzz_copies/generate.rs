@@ -6,7 +6,7 @@
 
 use tilewright_ir::interp::SplitMix64;
 use tilewright_ir::layout::{Iter, TileLayout};
-use tilewright_ir::{Axis, DType, Dim, Layout, Scope, Swizzle};
+use tilewright_ir::{Axis, DType, Dim, Expr, Layout, Name, Scope, Swizzle};
 
 use crate::case::{Begin, Case, Compare, Guard, Place, Side, groups};
 
@@ -14,12 +14,14 @@ use crate::case::{Begin, Case, Compare, Guard, Place, Side, groups};
 const MOST_ELEMENTS: i64 = 256;
 /// Most elements of a buffer.
 const MOST_BUFFER: i64 = 2048;
+/// Some cases have as many times more, so that all threads of a large CTA have several vectors to move.
+const LARGE: i64 = 8;
 
-struct Gen {
-    rng: SplitMix64,
+pub(crate) struct Gen {
+    pub(crate) rng: SplitMix64,
     warp: i64,
     threads: i64,
-    scope: Scope,
+    pub(crate) scope: Scope,
     groups: i64,
 }
 
@@ -33,7 +35,7 @@ pub fn generate(seed: u64, number: u64) -> Case {
     if scope == Scope::Warpgroup {
         threads = warp * pick(&mut rng, &[4i64, 4, 4, 8]);
     }
-    if matches!(scope, Scope::Cta | Scope::Thread) && rng.one_in(12) {
+    if matches!(scope, Scope::Cta | Scope::Thread) && rng.one_in(8) {
         threads -= pick(&mut rng, &[1, 5, 16]);
     }
     let fragment = rng.one_in(6);
@@ -82,13 +84,14 @@ fn strides(rng: &mut SplitMix64, extents: &[i64], shuffle: bool) -> (Vec<i64>, i
 }
 
 impl Gen {
-    fn pick<T: Clone>(&mut self, list: &[T]) -> T {
+    pub(crate) fn pick<T: Clone>(&mut self, list: &[T]) -> T {
         pick(&mut self.rng, list)
     }
 
     fn dtype(&mut self) -> DType {
-        use DType::{BF16, Bool, F4, F8E4M3, F16, F32, F64, I4, I8, I32, I64, U4, U8, U16};
-        self.pick(&[F16, F16, BF16, U16, F32, F32, I32, U8, I8, F8E4M3, F64, I64, I4, U4, F4, Bool])
+        // Every type, those that people move most and those below a byte more often.
+        use DType::{BF16, F4, F16, F32, I4, U4, U8};
+        if self.rng.one_in(3) { self.pick(&[F16, F16, BF16, F32, F32, U8, I4, U4, F4]) } else { self.pick(DType::ALL) }
     }
 
     /// A layout of memory over `shape`; `None` is row-major.
@@ -134,6 +137,9 @@ impl Gen {
             Scope::Warpgroup => vec![(Axis::TidInWg, 4 * warp)],
             Scope::Cta if rng.one_in(2) => vec![(Axis::Tx, threads)],
             Scope::Cta if rng.one_in(6) => vec![(Axis::WarpId, warps)],
+            Scope::Cta if threads % (4 * warp) == 0 && rng.one_in(2) => {
+                vec![(Axis::TidInWg, 4 * warp), (Axis::WgId, threads / (4 * warp))]
+            }
             Scope::Cta => vec![(Axis::LaneId, warp.min(threads)), (Axis::WarpId, warps)],
         };
         let mut room: Vec<(Axis, i64, i64)> = axes.into_iter().map(|(a, n)| (a, n, 1)).collect();
@@ -222,10 +228,12 @@ impl Gen {
         }
         let layout = if local { self.registers(&shape) } else { self.memory(&shape) };
         let align = (!local && self.rng.one_in(5)).then(|| self.pick(&[1u32, 2, 4, 8, 32, 128]));
-        Side { place, shape, extents: ext, begin, layout, align, symbolic: None }
+        let device = matches!(place, Place::Global | Place::Window | Place::Peer);
+        let pitch = (device && layout.is_none() && self.rng.one_in(5)).then(|| self.rng.below(shape.len()));
+        Side { place, shape, extents: ext, begin, layout, align, symbolic: None, pitch }
     }
 
-    fn memory_place(&mut self) -> Place {
+    pub(crate) fn memory_place(&mut self) -> Place {
         self.pick(&[Place::Global, Place::Global, Place::Shared, Place::Shared, Place::Window])
     }
 
@@ -234,47 +242,65 @@ impl Gen {
         let rank = 1 + self.rng.below(3);
         let mut extents: Vec<i64> =
             (0..rank).map(|_| pick(&mut self.rng, &[1, 2, 3, 4, 6, 8, 8, 16, 5, 32, 64])).collect();
-        let most = (MOST_BUFFER / self.groups / 4).clamp(1, MOST_ELEMENTS);
+        let large = if self.rng.one_in(8) { LARGE } else { 1 };
+        let most = (large * MOST_BUFFER / self.groups / 4).clamp(1, large * MOST_ELEMENTS);
         while extents.iter().product::<i64>() > most {
             let k = self.rng.below(extents.len());
             extents[k] = (extents[k] / 2).max(1);
         }
-        let kind = self.rng.below(8);
-        let (local_dst, local_src) = (kind < 3, (2..5).contains(&kind));
         let trips = if self.rng.one_in(8) { self.pick(&[2i64, 3]) } else { 1 };
-        let place = |g: &mut Gen, local: bool| if local { Place::Local } else { g.memory_place() };
-        let (mut to, mut from) = (place(self, local_dst), place(self, local_src));
-        if self.rng.one_in(16) {
-            *(if local_dst { &mut from } else { &mut to }) = Place::Peer;
-        }
+        let is_peer = self.rng.one_in(10);
+        let (to, mut from) = if is_peer { self.peer_places() } else { self.places() };
         if to == Place::Local && from == Place::Local && trips > 1 {
             from = Place::Global;
         }
         let grouped = self.groups > 1;
-        let dst = self.side(to, &extents, grouped && to != Place::Local, trips);
+        let mut dst = self.side(to, &extents, grouped && to != Place::Local, trips);
         let by_group = grouped && from != Place::Local && !self.rng.one_in(3);
         let src_trips = if self.rng.one_in(3) { 1 } else { trips };
-        let src = self.side(from, &extents, by_group, src_trips);
-        let (mut dst, mut src) = (dst, src);
+        let mut src = self.side(from, &extents, by_group, src_trips);
         for side in [&mut dst, &mut src] {
             side.align = side.align.map(|a| a.max(dtype.bits() / 8)); // less than an element is refused
         }
-        let vec = self.rng.one_in(16).then(|| self.pick(&[16u32, 32, 64, 128]));
-        let mut case = Case {
+        let mut case = self.around(dtype, dst, src);
+        case.trips = trips;
+        case.guard = self.guard();
+        case.vec = self.rng.one_in(16).then(|| self.pick(&[16u32, 32, 64, 128]));
+        case.is_async = self.rng.one_in(12);
+        if is_peer {
+            self.as_peer(&mut case);
+        }
+        if self.rng.one_in(6) {
+            self.symbolic(&mut case);
+        }
+        case
+    }
+
+    /// Where the two sides live: registers on one side more often than not.
+    fn places(&mut self) -> (Place, Place) {
+        let kind = self.rng.below(8);
+        let mut place = |local: bool| if local { Place::Local } else { self.memory_place() };
+        (place(kind < 3), place((2..5).contains(&kind)))
+    }
+
+    /// A copy with nothing around it.
+    fn around(&self, dtype: DType, dst: Side, src: Side) -> Case {
+        Case {
             warp: self.warp as u32,
             threads: self.threads as u32,
             dtype,
             scope: self.scope,
             dst,
             src,
-            guard: self.guard(),
-            trips,
-            vec,
-        };
-        if self.rng.one_in(6) {
-            symbolic(&mut case);
+            guard: Vec::new(),
+            trips: 1,
+            vec: None,
+            ranks: 2,
+            carry_any: false,
+            notify: false,
+            is_async: false,
+            divides: 1,
         }
-        case
     }
 
     /// A row fragment of the 8x8 matrix instructions on one side, padded or swizzled shared memory on the other.
@@ -307,6 +333,7 @@ impl Gen {
             layout,
             align: None,
             symbolic: None,
+            pitch: None,
         };
         let frag = flat(Place::Local, Some(tile.into()));
         let pitch = shape[1] + self.pick(&[0i64, 8, 8, 16, 4]);
@@ -329,17 +356,11 @@ impl Gen {
         }
         let dtype = if self.rng.one_in(6) { self.dtype() } else { self.pick(&[DType::F16, DType::BF16, DType::U16]) };
         let (dst, src) = if to_registers { (frag, mem) } else { (mem, frag) };
-        Case {
-            warp: self.warp as u32,
-            threads: self.threads as u32,
-            dtype,
-            scope: self.scope,
-            dst,
-            src,
-            guard: if self.rng.one_in(3) { self.guard() } else { Vec::new() },
-            trips: 1,
-            vec: None,
+        let mut case = self.around(dtype, dst, src);
+        if self.rng.one_in(3) {
+            case.guard = self.guard();
         }
+        case
     }
 
     /// A part of its own for every group.
@@ -353,23 +374,44 @@ impl Gen {
             l.tile.shard.insert(0, Iter::new(self.groups, pitch, Axis::M));
         }
     }
+
+    /// Makes one extent of both sides the parameter `n`, where both are device memory; where there are layouts, it is their
+    /// outermost digit.
+    fn symbolic(&mut self, case: &mut Case) {
+        let device = |s: &Side| matches!(s.place, Place::Global | Place::Window | Place::Peer);
+        if !device(&case.dst) || !device(&case.src) {
+            return;
+        }
+        // The same of the dimensions that are not one, so that extents stay equal.
+        let many = case.dst.extents.iter().filter(|e| **e > 1).count();
+        let nth = if self.rng.one_in(3) && many > 0 { self.rng.below(many) } else { 0 };
+        let dim = |s: &Side| {
+            let d = (0..s.extents.len()).filter(|d| s.extents[*d] > 1).nth(nth)?;
+            matches!(s.begin[d], Begin::At(_) | Begin::Param(_)).then_some(d)
+        };
+        let (Some(d), Some(s)) = (dim(&case.dst), dim(&case.src)) else { return };
+        for (side, dim) in [(&mut case.dst, d), (&mut case.src, s)] {
+            side.shape[dim] = side.extents[dim];
+            side.begin[dim] = Begin::At(0);
+            side.symbolic = Some(dim);
+            side.pitch = side.pitch.filter(|p| *p != dim);
+            let free = side.pitch.is_none() && self.rng.one_in(3);
+            side.layout = free.then(|| outermost(&mut self.rng, &side.shape, dim));
+        }
+        let n = case.dst.extents[d];
+        case.divides = self.pick(&[1i64, 1, 2, 4, 8]);
+        if n % case.divides != 0 {
+            case.divides = 1;
+        }
+    }
 }
 
-/// Makes one extent of both sides the parameter `n`, where both are device memory in row-major order.
-fn symbolic(case: &mut Case) {
-    let device = |s: &Side| matches!(s.place, Place::Global | Place::Window);
-    if !device(&case.dst) || !device(&case.src) {
-        return;
-    }
-    let first = |s: &Side| {
-        let d = s.extents.iter().position(|e| *e > 1)?;
-        (matches!(s.begin[d], Begin::At(_) | Begin::Param(_))).then_some(d)
-    };
-    let (Some(d), Some(s)) = (first(&case.dst), first(&case.src)) else { return };
-    for (side, dim) in [(&mut case.dst, d), (&mut case.src, s)] {
-        side.shape[dim] = side.extents[dim];
-        side.begin[dim] = Begin::At(0);
-        side.symbolic = Some(dim);
-        side.layout = None;
-    }
+/// A layout with padded rows over `shape` whose outermost digit is dimension `dim`, of the extent `n`.
+fn outermost(rng: &mut SplitMix64, shape: &[i64], dim: usize) -> Layout {
+    let rest: Vec<i64> = (0..shape.len()).filter(|d| *d != dim).map(|d| shape[d]).collect();
+    let (mut inner, reach) = strides(rng, &rest, false);
+    inner.insert(dim, reach + pick(rng, &[0, 0, 1, 8]));
+    let n = Dim::atom(Expr::var(&Name::new("n")));
+    let extent = |d: usize| if d == dim { n.clone() } else { Dim::Const(shape[d]) };
+    TileLayout::from_shard((0..shape.len()).map(|d| Iter::new(extent(d), inner[d], Axis::M)).collect()).into()
 }

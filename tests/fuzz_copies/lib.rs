@@ -11,12 +11,13 @@
 mod case;
 mod generate;
 mod owners;
+mod peers;
 mod run;
 mod shrink;
 
 pub use case::{Begin, Case, Compare, Guard, Place, Side};
 pub use generate::generate;
-pub use run::{Outcome, Trial, check};
+pub use run::{Outcome, Trial, check, check_text};
 pub use shrink::shrink;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,10 @@
 //! 20 000 in a release build (`cargo test --release -p tilewright-tests --test fuzz_copies`). An unoptimised compiler takes
 //! some 60 ms a case, so a plain `cargo test` runs the first [`CASES`] of the same.
 
-use tilewright_tests::{Counts, Outcome, check, generate, shrink};
+use std::path::Path;
+
+use tilewright_target::TARGETS;
+use tilewright_tests::{Counts, Outcome, check, check_text, generate, shrink};
 
 /// The seed of CI.
 const SEED: u64 = 1;
@@ -44,4 +47,22 @@ fn fuzz_copies() {
         panic!("{words}");
     }
     assert!(counts.cases * 10 >= CASES * 7, "only {} of {CASES} cases ran\n{}", counts.cases, counts.summary());
+}
+
+/// What random copies found once, made smaller: for every target the bytes are right now.
+#[test]
+fn found_cases_stay_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_copies/found");
+    let entries = std::fs::read_dir(&folder).expect("the folder");
+    let mut paths: Vec<_> = entries.map(|e| e.expect("an entry").path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 4, "{} cases", paths.len());
+    for path in paths {
+        let text = std::fs::read_to_string(&path).expect("UTF-8");
+        let outcomes: Vec<_> = TARGETS.iter().map(|target| (target.name, check_text(&text, [*target]))).collect();
+        let wrong = outcomes.iter().find(|(_, outcome)| matches!(outcome, Outcome::Mismatch { .. }));
+        assert!(wrong.is_none(), "{}: {wrong:?}", path.display());
+        let ran = outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Equal(_)));
+        assert!(ran, "{} runs nowhere: {outcomes:?}", path.display());
+    }
 }

@@ -23,12 +23,13 @@ pub(crate) fn scope(tile: &TileLayout) -> Scope {
     }
 }
 
-/// Number that `thread.…` gives for an axis; the generator makes replicas only on these.
-pub(crate) fn id_of(axis: &Axis) -> Option<&'static str> {
+/// Number that `thread.…` gives for an axis, and how many of it make one step; the generator makes replicas only on these.
+pub(crate) fn id_of(axis: &Axis) -> Option<(&'static str, i64)> {
     Some(match axis {
-        Axis::LaneId => "lane",
-        Axis::WarpId | Axis::WidInWg => "warp",
-        Axis::Tx | Axis::TidInWg => "linear",
+        Axis::LaneId => ("lane", 1),
+        Axis::WarpId | Axis::WidInWg => ("warp", 1),
+        Axis::WgId => ("warp", 4),
+        Axis::Tx | Axis::TidInWg => ("linear", 1),
         _ => return None,
     })
 }
@@ -38,7 +39,8 @@ pub(crate) fn id_of(axis: &Axis) -> Option<&'static str> {
 pub(crate) fn classes(tile: &TileLayout, warp: u32) -> Vec<Vec<Guard>> {
     let mut out: Vec<Vec<Guard>> = vec![Vec::new()];
     for it in &tile.replica {
-        let (Some(n), Some(stride), Some(id)) = (it.extent.as_const(), it.stride.as_const(), id_of(&it.axis)) else {
+        let (Some(n), Some(stride), Some((id, unit))) = (it.extent.as_const(), it.stride.as_const(), id_of(&it.axis))
+        else {
             continue; // on memory: the bytes themselves are compared, or any place will do
         };
         let first = tile.offset_on(&it.axis).as_const().unwrap_or(0);
@@ -46,9 +48,9 @@ pub(crate) fn classes(tile: &TileLayout, warp: u32) -> Vec<Vec<Guard>> {
         picks.dedup();
         let narrowed = |base: &Vec<Guard>, k: i64| {
             let mut guard = base.clone();
-            let lo = first + k * stride;
+            let lo = unit * (first + k * stride);
             guard.push(Guard { id, op: Compare::Ge, value: lo });
-            guard.push(Guard { id, op: Compare::Lt, value: lo + stride });
+            guard.push(Guard { id, op: Compare::Lt, value: lo + unit * stride });
             guard
         };
         out = out.iter().flat_map(|base| picks.iter().map(move |k| narrowed(base, *k))).collect();

@@ -36,8 +36,7 @@ pub enum Outcome {
     },
 }
 
-/// Chips for which a case is compiled: one of each maker, those of AMD alone for warps of 64 lanes and for copies between
-/// ranks.
+/// Chips for which a case is compiled: one of each maker, those of AMD alone for warps of 64 lanes and for signals.
 fn targets(case: &Case) -> [Option<&'static Target>; 2] {
     let by = |vendor: Vendor, nth: usize| {
         let all: Vec<&'static Target> =
@@ -46,14 +45,19 @@ fn targets(case: &Case) -> [Option<&'static Target>; 2] {
     };
     // Spread over the chips by something that a smaller case keeps.
     let nth = case.dtype.bits() as usize + case.scope as usize;
-    let nvidia = case.warp == 32 && !case.has_peer();
+    let nvidia = case.warp == 32 && !case.notify;
     [if nvidia { by(Vendor::Nvidia, nth) } else { None }, by(Vendor::Amd, nth)]
 }
 
 /// Runs a case.
 pub fn check(case: &Case) -> Outcome {
-    let text = case.text();
-    let module = match parse_and_verify(&text) {
+    check_text(&case.text(), targets(case).into_iter().flatten())
+}
+
+/// Runs the first kernel of a text, with warps of the width that it states, for these targets: every variant that accepts
+/// the copy `dst <- src` carries it in turn.
+pub fn check_text(text: &str, targets: impl IntoIterator<Item = &'static Target>) -> Outcome {
+    let module = match parse_and_verify(text) {
         Ok((module, _)) => module,
         Err(all) => return Outcome::Refused(format!("verifier: {}", code(&all))),
     };
@@ -65,13 +69,13 @@ pub fn check(case: &Case) -> Outcome {
         Ok(input) => input,
         Err(all) => return Outcome::Refused(format!("run block: {}", code(&all))),
     };
-    let expected = match interp::run(kernel, case.warp, &input) {
+    let expected = match interp::run(kernel, kernel.launch.warp.lanes(32), &input) {
         Ok(output) => output,
         Err(d) => return Outcome::Refused(format!("reference: {}", code(&[d]))),
     };
     let mut trials = Vec::new();
     let mut refused = None;
-    for target in targets(case).into_iter().flatten() {
+    for target in targets {
         let mut todo = vec![None];
         let mut at = 0;
         while let Some(variant) = todo.get(at).copied() {
@@ -96,6 +100,9 @@ pub fn check(case: &Case) -> Outcome {
         _ => Outcome::Equal(trials),
     }
 }
+
+/// Stands for the variant of a copy that no thread carries out.
+const NOBODY: &str = "(no thread)";
 
 /// Why an execution is none.
 enum Failure {
@@ -140,14 +147,12 @@ fn one(
             None => Failure::Wrong("does not compile, without an error".to_owned()),
         }
     })?;
-    let decision = compiled
-        .decisions
-        .iter()
-        .find(|d| span.is_some_and(|s| (s.lo, s.hi) == (d.span.lo, d.span.hi))) // `==` does not look at places
-        .ok_or_else(|| Failure::Wrong("no decision for the copy".to_owned()))?;
-    let lost = decision.candidates.iter().filter(|c| matches!(c.verdict, Verdict::Lost(_)));
+    let at = |s: Span| (s.lo, s.hi); // `==` does not look at places
+    let decision = compiled.decisions.iter().find(|d| span.is_some_and(|s| at(s) == at(d.span)));
+    // Where no thread comes, nobody is asked.
+    let chosen = decision.map_or(NOBODY, |d| d.chosen);
+    let lost = decision.iter().flat_map(|d| &d.candidates).filter(|c| matches!(c.verdict, Verdict::Lost(_)));
     let others = lost.map(|c| c.variant).collect();
-    let chosen = decision.chosen;
     let kernel = compiled.lowered.kernels().next().ok_or_else(|| Failure::Wrong("the kernel is gone".to_owned()))?;
     let output = tilewright_lanes::run(kernel, target, input, &tilewright_lanes::Options::default())
         .map_err(|d| Failure::Wrong(format!("`{chosen}` in lanes: {}", words(&d))))?;

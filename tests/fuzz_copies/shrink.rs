@@ -46,11 +46,23 @@ fn steps(case: &Case) -> Vec<Case> {
         });
     }
     with(&|c| c.vec = None);
+    with(&|c| c.is_async = false);
+    with(&|c| c.notify = false);
+    with(&|c| c.carry_any = false);
+    with(&|c| c.ranks = 2);
+    with(&|c| c.divides = 1);
     with(&|c| {
         c.trips = 1;
         sides(c).into_iter().for_each(unloop);
     });
-    with(&|c| sides(c).into_iter().for_each(|s| s.symbolic = None));
+    with(&|c| {
+        c.divides = 1;
+        sides(c).into_iter().for_each(|s| {
+            if s.symbolic.take().is_some() {
+                s.layout = None;
+            }
+        });
+    });
     for dtype in [DType::F32, DType::U8] {
         with(&|c| {
             if case.dtype != DType::F32 {
@@ -102,6 +114,7 @@ fn side_steps(case: &Case, k: usize, out: &mut Vec<Case>) {
     };
     let memory = |s: &Side| s.place != Place::Local;
     with(&|s| s.align = None);
+    with(&|s| s.pitch = None);
     with(&|s| {
         if memory(s) {
             s.layout = None;
@@ -128,7 +141,8 @@ fn side_steps(case: &Case, k: usize, out: &mut Vec<Case>) {
         });
         // A dimension of one index goes; only where the layout does not name it.
         with(&|s| {
-            let one = s.extents[d] == 1 && matches!(s.begin[d], Begin::At(_)) && s.symbolic.is_none();
+            let one =
+                s.extents[d] == 1 && matches!(s.begin[d], Begin::At(_)) && s.symbolic.is_none() && s.pitch.is_none();
             if one && s.layout.is_none() && s.shape.len() > 1 {
                 s.shape.remove(d);
                 s.extents.remove(d);
@@ -153,7 +167,7 @@ fn halve(case: &Case, k: usize, out: &mut Vec<Case>) {
     let mut c = case.clone();
     for side in sides(&mut c) {
         let Some(d) = (0..side.extents.len()).filter(|d| side.extents[*d] > 1).nth(k) else { return };
-        if side.symbolic == Some(d) {
+        if side.symbolic == Some(d) || side.pitch == Some(d) {
             return;
         }
         side.extents[d] /= 2;

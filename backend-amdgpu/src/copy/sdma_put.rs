@@ -1,7 +1,7 @@
 //! Window to window by the SDMA engines, from inside the kernel.
 //!
 //! **Accepts**: a contiguous region of this rank's window -> a contiguous region of a peer's window (put), or a peer's ->
-//! this rank's (get); same dtype, any size, whole bytes; scope thread, warp or cta.
+//! this rank's (get); same dtype, any size, whole bytes; no replicas at the destination; scope thread, warp or cta.
 //!
 //! **Emits**: `sdma.put` / `sdma.get`, one a copy. The source written in this kernel: scope barrier and the leader's
 //! system-scope release first. `notify` is the trailing atomic of the same post; a copy of zero bytes posts the bare
@@ -110,7 +110,12 @@ fn plan_post(view: &CopyView) -> Result<Post, Reject> {
     }
     let src = single_run(&view.src, view)?;
     let dst = single_run(&view.dst, view)?;
-    let bytes = byte_size(view)?;
+    if view.dst.ty.layout().tile.replica.iter().any(|it| !it.extent.is(1)) {
+        // A run is one replica; the source may be read at any of them.
+        let why = "has several replicas in memory, a run reaches one of them".to_owned();
+        return Err(Reject::Layout { operand: view.dst.buf.to_string(), why });
+    }
+    let bytes = byte_size(view, [&src, &dst])?;
     let uniform = |e: &Expr| view.facts.is_uniform(e);
     let (peer, same_queue) = {
         let peer = match direction {
@@ -173,18 +178,23 @@ fn single_run(o: &Operand, view: &CopyView) -> Result<Runs, Reject> {
         .with_fix("copy one contiguous run at a time, or allow the CUs to carry it with `carry = any`"))
 }
 
-/// Bytes of the copy; sub-byte elements must begin and end on whole bytes.
-fn byte_size(view: &CopyView) -> Result<Dim, Reject> {
+/// Bytes of the copy; elements below a byte must begin and end on whole bytes.
+fn byte_size(view: &CopyView, runs: [&Runs; 2]) -> Result<Dim, Reject> {
     let elems = view.extents.iter().fold(Dim::ONE, |p, e| p.mul(e));
     let bits = i64::from(view.src.dtype().bits());
     if bits >= 8 {
         return Ok(elems.mul(&Dim::Const(bits / 8)));
     }
     let per_byte = 8 / bits;
-    for (what, value) in [("element count", &elems)] {
-        if !view.facts.is_multiple(value, per_byte) {
-            let why = format!("{what} {value} of {} is not known to fill whole bytes", view.src.dtype());
-            return Err(Reject::Attribute { why });
+    let dtype = view.src.dtype();
+    if !view.facts.is_multiple(&elems, per_byte) {
+        let why = format!("element count {elems} of {dtype} is not known to fill whole bytes");
+        return Err(Reject::Attribute { why });
+    }
+    for (operand, run) in [&view.src, &view.dst].into_iter().zip(runs) {
+        if !view.facts.is_multiple(&run.start, per_byte) {
+            let why = format!("begins at element {} of {dtype}, which is not known to be a whole byte", run.start);
+            return Err(Reject::Layout { operand: operand.buf.to_string(), why });
         }
     }
     Ok(view.facts.div(&elems, &Dim::Const(per_byte)))
