@@ -17,6 +17,7 @@ pub mod isa;
 pub mod loader;
 pub mod machine;
 pub mod mem;
+pub mod node;
 pub mod rng;
 pub mod sdma;
 pub mod wave;

@@ -9,7 +9,7 @@ use tilewright_target::sdma::PacketSet;
 use super::fault::{EngineFault, EngineFaultKind, PacketFault};
 use super::ops::{Progress, Running};
 use super::packet::{Packet, decode};
-use super::{EngineMemory, QueueId};
+use super::{By, EngineMemory, QueueId};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::rng::Rng;
 
@@ -133,8 +133,8 @@ impl Engine {
         if now - self.position > ring {
             return Err(self.fault_at(now, &[], EngineFaultKind::Overrun { now, read: self.position, ring }));
         }
-        let ordered = memory.is_ordered(self.actor, self.memory.wptr, 8);
-        let wptr = memory.load(self.actor, self.memory.wptr, 8).map_err(|e| self.memory_fault(&e))?;
+        let ordered = memory.is_ordered(self.by(), self.memory.wptr, 8);
+        let wptr = memory.peek(self.memory.wptr, 8).unwrap_or(0);
         if wptr < now || !ordered {
             return Err(self.fault_at(
                 now,
@@ -146,7 +146,7 @@ impl Engine {
         while at < now {
             // Unit by unit, so that the fault can name the first one.
             let bytes = (now - at).min(32 - at % 32);
-            if !memory.is_ordered(self.actor, self.address(at), bytes) {
+            if !memory.is_ordered(self.by(), self.address(at), bytes) {
                 return Err(self.fault_at(now, &[], EngineFaultKind::OvertookBytes { now, position: at }));
             }
             at += bytes;
@@ -203,10 +203,15 @@ impl Engine {
     }
 
     fn write_back(&mut self, memory: &mut dyn EngineMemory) -> Exec<Moved> {
-        let stored = memory.store(self.actor, self.memory.rptr, 8, self.position);
+        let stored = memory.store(self.by(), self.memory.rptr, 8, self.position);
         stored.map_err(|e| self.memory_fault(&e))?;
         self.written_back = self.position;
         Ok(Moved::Yes)
+    }
+
+    /// Who it is, to memory.
+    pub(super) const fn by(&self) -> By {
+        By { actor: self.actor, packet: self.packets }
     }
 
     /// Address of a position's byte in the ring.
@@ -247,7 +252,7 @@ impl Engine {
     fn fetch(&self, memory: &mut dyn EngineMemory, dwords: &mut Vec<u32>, wanted: u64) -> Exec {
         let have = dwords.len() as u64;
         let mut bytes = vec![0; (wanted.saturating_sub(have) * 4) as usize];
-        let read = memory.read(self.actor, self.address(self.position + have * 4), &mut bytes);
+        let read = memory.read(self.by(), self.address(self.position + have * 4), &mut bytes);
         read.map_err(|e| self.memory_fault(&e))?;
         dwords.extend(bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
         Ok(())
@@ -274,7 +279,7 @@ impl Engine {
     }
 
     /// A fault of the packet at the position.
-    pub(super) fn fault(&self, dwords: &[u32], kind: EngineFaultKind) -> Box<Fault> {
+    pub(crate) fn fault(&self, dwords: &[u32], kind: EngineFaultKind) -> Box<Fault> {
         self.fault_at(self.position, dwords, kind)
     }
 

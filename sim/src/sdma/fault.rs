@@ -195,6 +195,21 @@ pub enum EngineFaultKind {
         /// How often it was read.
         retries: u32,
     },
+    /// The kernel ended before its copies.
+    #[error(
+        "the kernel has ended while {left} bytes of its packets are not carried out; wait for the copies (quiet, or a signal) \
+         before it ends"
+    )]
+    InFlightAtExit {
+        /// Bytes of packets from the position to the doorbell.
+        left: u64,
+    },
+    /// Packets were posted and never published.
+    #[error("the kernel has ended with {left} bytes of packets that were posted and never committed; commit the batch")]
+    NeverCommitted {
+        /// Bytes from the committed position to the reserved one.
+        left: u64,
+    },
     /// A memory fault, in words.
     #[error("{0}")]
     Memory(String),

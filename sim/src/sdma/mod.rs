@@ -13,6 +13,7 @@
 
 mod engine;
 mod fault;
+mod memory;
 mod ops;
 mod packet;
 #[cfg(test)]
@@ -43,44 +44,56 @@ impl fmt::Display for QueueId {
     }
 }
 
-/// Memory as an engine sees it. `actor` is the engine's clock.
+/// Who accesses memory: an engine, and the number that it gives what it is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct By {
+    /// The engine's number in memory.
+    pub actor: u32,
+    /// The packet, from 0.
+    pub packet: u64,
+}
+
+/// Memory as an engine sees it.
 pub trait EngineMemory {
     /// The rank in whose memory the range lies; `None` if it is not inside one allocation.
     fn owner(&self, address: u64, bytes: u64) -> Option<u32>;
 
-    /// What lies near an address, for a sentence: "4 bytes behind `send` of rank 1"; empty if nothing does.
+    /// What lies near an address, for a sentence; empty if nothing does.
     fn near(&self, address: u64) -> String;
 
+    /// Up to 8 bytes as a number, without any effect; `None` if they are not mapped.
+    fn peek(&self, address: u64, bytes: u32) -> Option<u64>;
+
     /// Whether the last writes to the range happened before what the engine knows; `true` with checks off.
-    fn is_ordered(&self, actor: u32, address: u64, bytes: u64) -> bool;
+    fn is_ordered(&mut self, by: By, address: u64, bytes: u64) -> bool;
 
     /// Reads data.
     ///
     /// # Errors
     /// What memory finds wrong: bounds, races, uninitialised bytes.
-    fn read(&mut self, actor: u32, address: u64, out: &mut [u8]) -> Exec;
+    fn read(&mut self, by: By, address: u64, out: &mut [u8]) -> Exec;
 
     /// Writes data.
     ///
     /// # Errors
     /// As [`EngineMemory::read`].
-    fn write(&mut self, actor: u32, address: u64, bytes: &[u8]) -> Exec;
+    fn write(&mut self, by: By, address: u64, bytes: &[u8]) -> Exec;
 
-    /// Reads a counter or flag of 4 or 8 bytes: synchronisation, never a race. The engine then knows what its writer knew.
+    /// Reads a flag of 4 or 8 bytes: synchronisation, never a race. The engine then knows what its writer knew.
     ///
     /// # Errors
     /// As [`EngineMemory::read`].
-    fn load(&mut self, actor: u32, address: u64, bytes: u32) -> Exec<u64>;
+    fn load(&mut self, by: By, address: u64, bytes: u32) -> Exec<u64>;
 
     /// Writes a counter or flag of 4 or 8 bytes: whoever reads it knows all that the engine did before.
     ///
     /// # Errors
     /// As [`EngineMemory::read`].
-    fn store(&mut self, actor: u32, address: u64, bytes: u32, value: u64) -> Exec;
+    fn store(&mut self, by: By, address: u64, bytes: u32, value: u64) -> Exec;
 
     /// Adds to a counter of 8 bytes, as [`EngineMemory::store`]; the value before.
     ///
     /// # Errors
     /// As [`EngineMemory::read`].
-    fn add(&mut self, actor: u32, address: u64, operand: u64) -> Exec<u64>;
+    fn add(&mut self, by: By, address: u64, operand: u64) -> Exec<u64>;
 }

@@ -142,7 +142,7 @@ impl Engine {
 
     /// Accesses memory as one step of the packet does. Errors are memory's.
     fn perform(&self, running: &Running, memory: &mut dyn EngineMemory, rng: &mut Rng, now: u64) -> Exec<Did> {
-        let actor = self.actor;
+        let by = self.by();
         let done = running.done;
         let mut next = || piece(running.size() - done, rng);
         match &running.packet {
@@ -171,17 +171,17 @@ impl Engine {
                 let n = next();
                 let value = value.to_le_bytes();
                 let data: Vec<u8> = (done..done + n).map(|at| value[(at % u64::from(*element)) as usize]).collect();
-                memory.write(actor, dst.wrapping_add(done), &data).map(|()| Did::Some(n))
+                memory.write(by, dst.wrapping_add(done), &data).map(|()| Did::Some(n))
             }
             Packet::Write { dst, data } => {
                 let data: Vec<u8> = data.iter().flat_map(|dword| dword.to_le_bytes()).collect();
-                memory.write(actor, *dst, &data).map(|()| Did::All)
+                memory.write(by, *dst, &data).map(|()| Did::All)
             }
-            Packet::Fence { addr, data } => memory.store(actor, *addr, 4, (*data).into()).map(|()| Did::All),
-            Packet::AtomicAdd { addr, operand } => memory.add(actor, *addr, *operand).map(|_| Did::All),
-            Packet::Timestamp { addr } => memory.store(actor, *addr, 8, now).map(|()| Did::All),
+            Packet::Fence { addr, data } => memory.store(by, *addr, 4, (*data).into()).map(|()| Did::All),
+            Packet::AtomicAdd { addr, operand } => memory.add(by, *addr, *operand).map(|_| Did::All),
+            Packet::Timestamp { addr } => memory.store(by, *addr, 8, now).map(|()| Did::All),
             Packet::Poll { addr, compare, reference, mask, .. } => {
-                let value = memory.load(actor, *addr, 4)?;
+                let value = memory.load(by, *addr, 4)?;
                 Ok(Did::Read(compare.holds(value & u64::from(*mask), (*reference).into())))
             }
         }
@@ -199,16 +199,16 @@ impl Engine {
 
     fn move_bytes(&self, memory: &mut dyn EngineMemory, src: u64, dst: u64, bytes: u64) -> Exec {
         let mut buffer = vec![0; bytes as usize];
-        memory.read(self.actor, src, &mut buffer)?;
-        memory.write(self.actor, dst, &buffer)
+        memory.read(self.by(), src, &mut buffer)?;
+        memory.write(self.by(), dst, &buffer)
     }
 
     fn swap_bytes(&self, memory: &mut dyn EngineMemory, a: u64, b: u64, bytes: u64) -> Exec {
         let (mut first, mut second) = (vec![0; bytes as usize], vec![0; bytes as usize]);
-        memory.read(self.actor, a, &mut first)?;
-        memory.read(self.actor, b, &mut second)?;
-        memory.write(self.actor, a, &second)?;
-        memory.write(self.actor, b, &first)
+        memory.read(self.by(), a, &mut first)?;
+        memory.read(self.by(), b, &mut second)?;
+        memory.write(self.by(), a, &second)?;
+        memory.write(self.by(), b, &first)
     }
 
     /// Checks every range that the packet touches.

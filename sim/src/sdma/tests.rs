@@ -60,35 +60,42 @@ impl EngineMemory for Flat {
         String::new()
     }
 
-    fn is_ordered(&self, _: u32, address: u64, bytes: u64) -> bool {
+    fn peek(&self, address: u64, bytes: u32) -> Option<u64> {
+        let (rank, at) = self.place(address, bytes.into())?;
+        let mut out = [0; 8];
+        out[..bytes as usize].copy_from_slice(&self.ranks[rank][at..at + bytes as usize]);
+        Some(u64::from_le_bytes(out))
+    }
+
+    fn is_ordered(&mut self, _: By, address: u64, bytes: u64) -> bool {
         self.unordered.iter().all(|(at, n)| address + bytes <= *at || at + n <= address)
     }
 
-    fn read(&mut self, _: u32, address: u64, out: &mut [u8]) -> Exec {
+    fn read(&mut self, _: By, address: u64, out: &mut [u8]) -> Exec {
         let (rank, at) = self.place(address, out.len() as u64).ok_or_else(|| outside(address))?;
         out.copy_from_slice(&self.ranks[rank][at..at + out.len()]);
         Ok(())
     }
 
-    fn write(&mut self, _: u32, address: u64, bytes: &[u8]) -> Exec {
+    fn write(&mut self, _: By, address: u64, bytes: &[u8]) -> Exec {
         self.place(address, bytes.len() as u64).ok_or_else(|| outside(address))?;
         self.put(address, bytes);
         Ok(())
     }
 
-    fn load(&mut self, actor: u32, address: u64, bytes: u32) -> Exec<u64> {
+    fn load(&mut self, by: By, address: u64, bytes: u32) -> Exec<u64> {
         let mut out = [0; 8];
-        self.read(actor, address, &mut out[..bytes as usize])?;
+        self.read(by, address, &mut out[..bytes as usize])?;
         Ok(u64::from_le_bytes(out))
     }
 
-    fn store(&mut self, actor: u32, address: u64, bytes: u32, value: u64) -> Exec {
-        self.write(actor, address, &value.to_le_bytes()[..bytes as usize])
+    fn store(&mut self, by: By, address: u64, bytes: u32, value: u64) -> Exec {
+        self.write(by, address, &value.to_le_bytes()[..bytes as usize])
     }
 
-    fn add(&mut self, actor: u32, address: u64, operand: u64) -> Exec<u64> {
-        let before = self.load(actor, address, 8)?;
-        self.store(actor, address, 8, before.wrapping_add(operand))?;
+    fn add(&mut self, by: By, address: u64, operand: u64) -> Exec<u64> {
+        let before = self.load(by, address, 8)?;
+        self.store(by, address, 8, before.wrapping_add(operand))?;
         Ok(before)
     }
 }
