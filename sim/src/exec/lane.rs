@@ -4,7 +4,7 @@
 
 use super::float::{self, Fp};
 use super::operand::{
-    Lanes32, collect, float16, float32, float64, int16, int32, int64, put16, put32, put64, set_scalar64, vector_index,
+    Lanes32, collect, float16, float32, float64, int16, int32, int64, put16, put32, put64, set_scalar64,
 };
 use crate::fault::Exec;
 use crate::isa::Inst;
@@ -218,9 +218,4 @@ pub(super) fn carry2(wave: &mut WaveState, inst: &Inst, f: impl Fn(u32, u32) -> 
     let (a, b) = (int32(wave, inst, 0), int32(wave, inst, 1));
     let bits = collect(|l| f(a[l], b[l]).1);
     put_with_mask(wave, inst, &each(|l| f(a[l], b[l]).0), bits)
-}
-
-/// Whether the destination is a vector register; a guard for instructions that are executed lane by lane.
-pub(super) fn destination(wave: &WaveState, inst: &Inst) -> Option<usize> {
-    vector_index(wave, inst.dst)
 }

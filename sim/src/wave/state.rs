@@ -5,7 +5,8 @@
 //!   registers need no special case in operand reads. A 64-bit value is a pair, low dword first.
 //! - Vector registers are one `[u32; 64]` per register (lanes side by side, so that lane loops vectorise); accumulation
 //!   registers follow the ordinary ones in the same array from [`WaveState::accum_offset`] on.
-//! - `sgpr_init` / `vgpr_init` tell what was ever written (per lane for vector registers); only the checks read them.
+//! - `sgpr_init` / `vgpr_init` tell which registers hold a defined value (per lane for vector registers). A result of undefined
+//!   sources is undefined itself; that is a defect only where it decides something: an address, a branch, EXEC, a stored value.
 //! - `*_busy` mark destinations of loads that were issued and have not been performed. They are set by whoever issues a load
 //!   and cleared by whoever delivers its result.
 
@@ -62,9 +63,11 @@ pub struct WaveState {
     /// The MODE register: bits 3:0 rounding (1:0 f32, 3:2 f64 and f16), bits 7:4 denormals (5:4 f32, 7:6 f64 and f16), bit 8
     /// DX10 clamp, bit 9 IEEE.
     pub mode: u32,
-    /// Bit n: scalar register n was written.
+    /// Whether SCC was set from values that were all written.
+    pub scc_init: bool,
+    /// Bit n: scalar register n holds a value that came from written registers and memory alone.
     pub sgpr_init: u128,
-    /// For each vector register, the lanes that were written.
+    /// For each vector register, the lanes of which the same can be said.
     pub vgpr_init: Vec<u64>,
     /// Bit n: a scalar load into register n is in flight.
     pub sgpr_busy: u128,
@@ -90,6 +93,7 @@ impl WaveState {
             scc: false,
             pc,
             mode,
+            scc_init: false,
             sgpr_init: 0,
             vgpr_init: vec![0; vgprs as usize],
             sgpr_busy: 0,

@@ -1,1 +1,0 @@
-//! Literal vectors for the ALU.
