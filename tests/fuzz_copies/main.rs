@@ -1,7 +1,7 @@
 //! Random copies from a fixed seed: whatever accepts them moves the right bytes.
 //!
-//! 20 000 in a release build (`cargo test --release -p tilewright-tests --test fuzz_copies`). An unoptimised compiler takes
-//! some 60 ms a case, so a plain `cargo test` runs the first [`CASES`] of the same.
+//! 20 000 in a release build (`cargo test --release -p tilewright-tests --test fuzz_copies`, which `.ci/run` calls), at some
+//! 8 ms a case. An unoptimised compiler takes twice that, so a plain `cargo test` runs the first [`CASES`] of the same.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use tilewright_tests::{Counts, Outcome, check, check_text, generate, shrink};
 
 /// The seed of CI.
 const SEED: u64 = 1;
-/// How many: in a debug build what two cores do in about a minute.
+/// How many: in a debug build what two cores do in a quarter of a minute.
 const CASES: u64 = if cfg!(debug_assertions) { 1_500 } else { 20_000 };
 
 /// The cases `first`, `first + step`, …; the count, and the first that fails.
@@ -62,7 +62,8 @@ fn found_cases_stay_right() {
         let outcomes: Vec<_> = TARGETS.iter().map(|target| (target.name, check_text(&text, [*target]))).collect();
         let wrong = outcomes.iter().find(|(_, outcome)| matches!(outcome, Outcome::Mismatch { .. }));
         assert!(wrong.is_none(), "{}: {wrong:?}", path.display());
-        let ran = outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Equal(_)));
-        assert!(ran, "{} runs nowhere: {outcomes:?}", path.display());
+        // A case may be one that nobody carries, but it must still be a program.
+        let broken = outcomes.iter().find(|(_, o)| matches!(o, Outcome::Refused(why) if !why.starts_with("TW0032")));
+        assert!(broken.is_none(), "{}: {broken:?}", path.display());
     }
 }
