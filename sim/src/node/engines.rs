@@ -135,17 +135,20 @@ impl EngineSet {
             return Ok(());
         }
         self.drain_doorbells(memory)?;
-        for engine in self.engines.iter().filter(|engine| engine.id().rank == rank) {
+        for engine in self.engines.iter_mut().filter(|engine| engine.id().rank == rank) {
             if !engine.is_drained() {
                 let left = engine.rung() - engine.position();
                 return Err(engine.fault(&[], EngineFaultKind::InFlightAtExit { left }));
             }
-            let Some(queue) = self.node.queue(engine.id()) else { continue };
-            let at = |address| memory.peek(address, 8).unwrap_or(0);
-            let left = at(queue.cached_wptr).saturating_sub(at(queue.committed_wptr));
-            if left != 0 {
-                return Err(engine.fault(&[], EngineFaultKind::NeverCommitted { left }));
+            if let Some(queue) = self.node.queue(engine.id()) {
+                let at = |address| memory.peek(address, 8).unwrap_or(0);
+                let left = at(queue.cached_wptr).saturating_sub(at(queue.committed_wptr));
+                if left != 0 {
+                    return Err(engine.fault(&[], EngineFaultKind::NeverCommitted { left }));
+                }
             }
+            engine.settle(memory)?;
+            memory.engine_done(engine.actor());
         }
         Ok(())
     }

@@ -192,6 +192,14 @@ impl Engine {
         }
     }
 
+    /// Brings the read position in memory up to what is done.
+    ///
+    /// # Errors
+    /// What memory finds wrong.
+    pub fn settle(&mut self, memory: &mut dyn EngineMemory) -> Exec {
+        if self.written_back != self.position { self.write_back(memory).map(drop) } else { Ok(()) }
+    }
+
     fn finish(&mut self, running: &Running) {
         if let Packet::Trap { context } = running.packet {
             self.traps.push(context);
