@@ -7,12 +7,17 @@
 //! A function per operation is looked up once per instruction address ([`lookup`]), so that executing one is a call. The
 //! register numbers of an instruction were checked against what the wave has before its function is called.
 
+mod access;
 mod convert;
 mod dpp;
+pub(crate) mod ds;
+pub(crate) mod flat;
 mod float;
 mod lane;
+pub(crate) mod mubuf;
 mod operand;
 mod sdwa;
+pub(crate) mod smem;
 mod sop;
 mod vcmp;
 mod vfloat;

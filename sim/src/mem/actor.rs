@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::clock::{ACTORS, Actor, Clock, FIRST_WAVE, HOST, TICKS, join_shared};
+use super::clock::{ACTORS, Actor, Clock, FIRST_WAVE, HOST, Known, TICKS, join_shared};
 use super::fault::{Access, Verb};
 use super::shadow::{Cell, Class};
 
@@ -27,6 +27,12 @@ pub(super) struct ActorState {
     pub(super) seen: Rc<Clock>,
     /// What its cached loads of coarse memory of its rank, and of all other memory, are sure to see.
     pub(super) cached: [Rc<Clock>; 2],
+    /// What its scalar loads are sure to see.
+    pub(super) scalar: Rc<Clock>,
+    /// What of its own it has waited for; not in `seen`, so that waiting changes no shared clock.
+    pub(super) own: Known,
+    /// What it would release now, if that is known.
+    released: Option<Rc<Clock>>,
     /// Its last access, and its last LDS or scalar access.
     pub(super) memory_tick: u32,
     pub(super) local_tick: u32,
@@ -58,11 +64,54 @@ impl ActorState {
         index.and_then(|index| pcs.get(index)).copied().unwrap_or(0)
     }
 
-    /// Everything that the three clocks of a wave know becomes at least `clock`.
-    pub(super) fn learn(&mut self, clock: &Rc<Clock>, floor: Actor) {
+    /// It has observed `clock`.
+    pub(super) fn observe(&mut self, clock: &Rc<Clock>, floor: Actor) {
+        self.released = None;
         join_shared(&mut self.seen, clock, floor);
-        join_shared(&mut self.cached[0], clock, floor);
-        join_shared(&mut self.cached[1], clock, floor);
+    }
+
+    /// It has waited for its own accesses up to these ticks.
+    pub(super) fn retired(&mut self, memory: u32, local: u32) {
+        if self.own.memory < memory || self.own.local < local {
+            self.released = None;
+            self.own.memory = self.own.memory.max(memory);
+            self.own.dirty = self.own.memory;
+            self.own.local = self.own.local.max(local);
+        }
+    }
+
+    /// A write-back has returned that was issued when it had seen `clock` and its own accesses had reached `tick`.
+    pub(super) fn wrote_back(&mut self, clock: &Clock, tick: u32, system: bool) {
+        self.released = None;
+        self.own.agent = self.own.agent.max(tick);
+        if system {
+            self.own.system = self.own.system.max(tick);
+        }
+        if clock.has_dirty(system) {
+            let mut clock = clock.clone();
+            clock.write_back(system);
+            Rc::make_mut(&mut self.seen).join(&clock, 0);
+        }
+    }
+
+    /// What it hands on when it releases at agent or system scope.
+    pub(super) fn release(&mut self, me: Actor) -> Rc<Clock> {
+        if let Some(clock) = &self.released {
+            return clock.clone();
+        }
+        let mut clock = self.seen.released();
+        let own = clock.entry(me);
+        *own = Known { dirty: 0, ..self.own };
+        let clock = Rc::new(clock);
+        self.released = Some(clock.clone());
+        clock
+    }
+
+    /// All waves of its workgroup have met; `seen` and `cached` are theirs together.
+    pub(super) fn met(&mut self, seen: &Rc<Clock>, cached: &[Rc<Clock>; 2]) {
+        self.released = None;
+        self.seen = seen.clone();
+        self.cached = cached.clone();
     }
 
     pub(super) fn words(&self) -> String {
@@ -136,8 +185,8 @@ impl Actors {
         if number >= ACTORS {
             return None;
         }
-        let cached = [clock.clone(), clock.clone()];
-        self.waves.push(ActorState { rank, seen: clock.clone(), cached, ..ActorState::default() });
+        let (seen, scalar, cached) = (clock.clone(), clock.clone(), [clock.clone(), clock.clone()]);
+        self.waves.push(ActorState { rank, seen, scalar, cached, ..ActorState::default() });
         Some(number)
     }
 
@@ -151,6 +200,7 @@ impl Actors {
         for state in &mut self.fixed {
             let floor = if anew { ACTORS } else { self.floor };
             Rc::make_mut(&mut state.seen).forget(floor);
+            state.released = None;
         }
         anew
     }

@@ -43,6 +43,10 @@ pub enum AtomicOp {
     PkAddF16,
     /// Two sums of brain floats.
     PkAddBf16,
+    /// As `CmpSwap`, comparing as floats.
+    FCmpSwap,
+    /// Memory minus operand where memory is at least the operand, else memory plus comparand (ds_wrap).
+    Wrap,
     /// `(memory & ~operand) | comparand`: masked write (ds_mskor).
     MaskOr,
 }
@@ -67,6 +71,10 @@ impl AtomicOp {
             Self::FAdd => (f_old + f_operand).to_bits(),
             Self::FMin => f_old.min(f_operand).to_bits(),
             Self::FMax => f_old.max(f_operand).to_bits(),
+            Self::FCmpSwap if f_old == f32::from_bits(compare) => operand,
+            Self::FCmpSwap => old,
+            Self::Wrap if old >= operand => old - operand,
+            Self::Wrap => old.wrapping_add(compare),
             Self::PkAddF16 => per_half(old, operand, |a, b| f16_from(f16_to(a) + f16_to(b))),
             Self::PkAddBf16 => per_half(old, operand, |a, b| bf16_from(bf16_to(a) + bf16_to(b))),
             _ => self.unsigned(old.into(), operand.into(), compare.into()) as u32,
@@ -84,6 +92,8 @@ impl AtomicOp {
             Self::FAdd => (f_old + f_operand).to_bits(),
             Self::FMin => f_old.min(f_operand).to_bits(),
             Self::FMax => f_old.max(f_operand).to_bits(),
+            Self::FCmpSwap if f_old == f64::from_bits(compare) => operand,
+            Self::FCmpSwap => old,
             _ => self.unsigned(old, operand, compare),
         }
     }

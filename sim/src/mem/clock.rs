@@ -120,6 +120,12 @@ impl Clock {
         clock
     }
 
+    /// Whether a write-back would tell anybody anything new.
+    pub(super) fn has_dirty(&self, system: bool) -> bool {
+        let reached = |known: &Known| if system { known.system } else { known.agent };
+        self.entries.iter().any(|(_, known)| known.dirty > reached(known) || (system && known.agent > known.system))
+    }
+
     /// What a write-back makes of it: plain stores known here are now known to the rank, or to all.
     pub(super) fn write_back(&mut self, system: bool) {
         for (_, known) in &mut self.entries {

@@ -197,6 +197,7 @@ impl Memory {
 
     /// All waves of the kernel on `rank` have ended: what they wrote is in memory, and the host knows it.
     pub fn end_launch(&mut self, rank: u32) {
+        self.perform_orphans(Some(rank));
         self.write_back_rank(rank);
         let launch = self.launch(rank);
         launch.active = false;
@@ -248,29 +249,27 @@ impl Memory {
         let (mut seen, mut cached) = (Clock::default(), [Clock::default(), Clock::default()]);
         for &actor in actors {
             let state = self.actors.get(actor);
-            let own = state.seen.known(actor);
             seen.join(&state.seen, floor);
+            *seen.entry(actor) = state.own;
             for (clock, mine) in cached.iter_mut().zip(&state.cached) {
                 clock.join(mine, floor);
                 // The L1 is the workgroup's own: what its waves stored, plain loads of its waves see.
-                let known = clock.entry(actor);
-                *known = own;
+                *clock.entry(actor) = state.own;
             }
         }
         let (seen, cached) = (Rc::new(seen), cached.map(Rc::new));
         for &actor in actors {
-            let state = self.actors.get_mut(actor);
-            state.seen = seen.clone();
-            state.cached = cached.clone();
+            self.actors.get_mut(actor).met(&seen, &cached);
         }
     }
 
-    /// What `actor` hands on when it releases at system scope.
+    /// What the host or an engine hands on: all that it did.
     pub(super) fn actor_clock(&mut self, actor: u32) -> Rc<Clock> {
         let state = self.actors.get_mut(actor);
         let tick = state.memory_tick;
-        Rc::make_mut(&mut state.seen).know_all(actor, tick);
-        Rc::new(state.seen.released())
+        let mut clock = state.seen.released();
+        clock.know_all(actor, tick);
+        Rc::new(clock)
     }
 
     /// Lets memory itself move: an eviction of a dirty line, or a store that outlived its wave. True if something changed.
@@ -278,7 +277,7 @@ impl Memory {
     /// # Errors
     /// None today.
     pub fn idle_step(&mut self, rng: &mut Rng) -> Exec<bool> {
-        Ok(self.evict(rng))
+        Ok(self.perform_orphan(rng) || self.evict(rng))
     }
 
     /// Performs what outlived its wave and writes back every dirty line. True if something changed.
@@ -292,6 +291,7 @@ impl Memory {
     }
 
     pub(super) fn settle_all(&mut self) {
+        self.perform_orphans(None);
         self.write_back_everything();
     }
 }

@@ -45,6 +45,12 @@ mod clock;
 mod engine;
 mod fault;
 mod host;
+mod issue;
+mod lds;
+mod operation;
+mod orphan;
+mod pending;
+mod perform;
 mod report;
 mod shadow;
 mod space;
@@ -57,6 +63,11 @@ pub use alloc::{Allocation, FILL, GUARD, MemoryType};
 pub use atomic::AtomicOp;
 pub use clock::Clock;
 pub use fault::{Access, MemFault, Verb};
+pub use lds::Lds;
+pub(crate) use operation::{Convert, Operation, What};
+pub(crate) use pending::unit;
+pub use pending::{Pending, Port, retire, step, wait};
+pub(crate) use space::Scope;
 pub use sync::Doorbell;
 
 use actor::Actors;
@@ -107,6 +118,11 @@ pub struct Memory {
     /// Stores to doorbells that were performed and not taken by an engine yet, oldest first.
     pub doorbells: VecDeque<Doorbell>,
     version: u64,
+    /// Stores that outlived their waves, oldest first.
+    #[expect(clippy::vec_box, reason = "they come as boxes from the waves")]
+    orphans: Vec<(Unit, Box<Operation>)>,
+    /// What `s_memtime` counts: instructions that touched memory.
+    ticks: u64,
 }
 
 /// The caches of a compute unit.
@@ -139,6 +155,8 @@ impl Memory {
             sync: BTreeMap::new(),
             doorbells: VecDeque::new(),
             version: 0,
+            orphans: Vec::new(),
+            ticks: 0,
         }
     }
 
