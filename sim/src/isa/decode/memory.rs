@@ -7,6 +7,7 @@ use super::operand::{Literals, data_register, scalar_register, vector_register};
 use super::{Code, Why, bit, bits, blank};
 use crate::isa::Chip;
 use crate::isa::inst::{Format, Inst};
+use crate::isa::op::Op;
 use crate::isa::operand::Operand;
 use crate::isa::table::{
     self, ATOMIC, DS, FLAT, GDS, GLOBAL, IMM, LDS950, MTBUF, MUBUF, SCRATCH, SMEM, STORE, TO_LDS, TWO, Ty,
@@ -19,6 +20,15 @@ static GLOBAL_INDEX: [u16; 128] = table::index(GLOBAL);
 static SCRATCH_INDEX: [u16; 128] = table::index(SCRATCH);
 static MUBUF_INDEX: [u16; 128] = table::index(MUBUF);
 static MTBUF_INDEX: [u16; 16] = table::index(MTBUF);
+
+/// Whether LLVM knows the form of this float atomic that returns the old value into accumulation registers.
+fn returns_to_accumulators(inst: &Inst) -> bool {
+    match inst.op {
+        Op::GlobalAtomicAddF32 | Op::GlobalAtomicPkAddF16 => !inst.mem.sc0,
+        Op::GlobalAtomicAddF64 | Op::GlobalAtomicMinF64 | Op::GlobalAtomicMaxF64 => !(inst.mem.sc0 && inst.mem.sc1),
+        _ => true,
+    }
+}
 
 impl Code {
     pub(super) fn smem(&mut self, w: u32) -> Result<Inst, Why> {
@@ -37,7 +47,7 @@ impl Code {
             inst.set_dst(scalar_register(data, dwords)?, dwords);
         }
         if row.src[0] == Ty::None {
-            return if bits(w, 16, 2) == 0 { Ok(inst) } else { Err(Why::Reserved) };
+            return if !bit(w, 17) { Ok(inst) } else { Err(Why::Reserved) };
         }
         let dwords = row.src[0].dwords();
         inst.set_src(0, scalar_register(bits(w, 0, 6) * 2, dwords)?, dwords);
@@ -77,10 +87,15 @@ impl Code {
         for (i, &field) in fields.iter().enumerate() {
             let dwords = row.src[i].dwords();
             if dwords > 0 {
-                inst.set_src(i, data_register(field, dwords, acc && i > 0)?, dwords);
+                inst.set_src(i, data_register(field, dwords, acc && (i > 0 || gds))?, dwords);
             } else if field != 0 {
                 return Err(Why::Reserved);
             }
+        }
+        // Nothing to hold in accumulation registers, nothing to offset.
+        let none = row.dst == Ty::None && row.src == [Ty::None; 4];
+        if none && (acc || !gds && bits(w, 0, 16) != 0) {
+            return Err(Why::Reserved);
         }
         let dwords = row.dst.dwords();
         if dwords > 0 {
@@ -107,6 +122,9 @@ impl Code {
         mem.offset = if format == Format::Flat { bits(w, 0, 12) as i32 } else { (bits(w, 0, 13) << 19) as i32 >> 19 };
         // FLAT has 12 bits of offset; the bit above them is part of no field.
         if format == Format::Flat && (bit(w, 12) || bits(hi, 16, 7) != 0) || format != Format::Scratch && bit(w, 13) {
+            return Err(Why::Reserved);
+        }
+        if acc && (row.has(TO_LDS) || format == Format::Global && !returns_to_accumulators(&inst)) {
             return Err(Why::Reserved);
         }
         self.flat_address(&mut inst, w, hi)?;
@@ -156,6 +174,9 @@ impl Code {
         let to_lds = row.has(TO_LDS) && (self.chip == Chip::Gfx950 || !row.has(LDS950));
         if inst.mem.lds && !to_lds {
             return Err(Why::Opcode);
+        }
+        if inst.mem.lds && bit(hi, 23) {
+            return Err(Why::Reserved);
         }
         if row.src[3] == Ty::None {
             // Cache operations: no address, no data.

@@ -89,7 +89,10 @@ impl Code {
     /// A source of a vector instruction (codes 0..=511).
     pub(super) fn vector_source(&mut self, code: u32, ty: Ty, literals: Literals) -> Result<Operand, Why> {
         match code {
-            _ if ty.is_scalar() && code > 255 => Err(Why::Operand),
+            // A mask or a lane number is a scalar register; a lane number may be a constant, too.
+            _ if ty.is_scalar() && code > 255 || ty == Ty::S64 && code > 127 => Err(Why::Operand),
+            // Wide tuples are vector registers.
+            0..256 if ty.dwords() > 2 => Err(Why::Operand),
             256.. => vector_register(code - 256, ty.dwords()),
             254 if ty.dwords() == 1 && !ty.is_scalar() => Ok(Operand::LdsDirect),
             _ => self.scalar_source(code, ty.dwords(), literals),

@@ -8,7 +8,7 @@ use crate::isa::inst::{Format, Inst};
 use crate::isa::op::Op;
 use crate::isa::operand::{Dpp, Lanes, Operand, Sdwa, Sel, Unused};
 use crate::isa::table::{
-    self, E64, LITERAL, MATRIX, NO_DPP, NO_SDWA, Row, TIED, Ty, REGISTER_ONLY, VOP1, VOP2, VOP3, VOP3P, VOPC,
+    self, E64, LITERAL, MATRIX, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, TIED, Ty, VOP1, VOP2, VOP3, VOP3P, VOPC, WHOLE,
 };
 
 static VOP2_INDEX: [u16; 64] = table::index(VOP2);
@@ -63,10 +63,12 @@ impl Code {
         let row = inst.row;
         match row.dst {
             Ty::None => {
-                if fields.format == Format::Vop1 && fields.dst != 0 {
+                if fields.format != Format::Vopc && fields.dst != 0 {
                     return Err(Why::Reserved);
                 }
             }
+            // M0 takes no lane.
+            Ty::S32 if fields.dst == 124 => return Err(Why::Operand),
             Ty::S32 if fields.dst < 128 => inst.set_dst(scalar_register(fields.dst, 1)?, 1),
             Ty::S32 => return Err(Why::Operand),
             ty => {
@@ -83,7 +85,7 @@ impl Code {
     fn plain(&mut self, inst: &mut Inst, fields: &Short) -> Result<(), Why> {
         let row = inst.row;
         if row.src[0] == Ty::None {
-            return if fields.src0 == 0 { Ok(()) } else { Err(Why::Reserved) };
+            return Ok(());
         }
         let literal = if row.has(LITERAL) { Some(self.literal()?) } else { None };
         let first = self.vector_source(fields.src0, row.src[0], Literals::Allowed)?;
@@ -121,8 +123,16 @@ impl Code {
                 inst.set_sdst(scalar_register(bits(x, 8, 7), 2)?, 2);
             }
         } else {
-            sdwa.dst_sel = Some(selection(bits(x, 8, 3))?);
+            let selected = selection(bits(x, 8, 3))?;
+            if row.has(WHOLE) {
+                if selected != Sel::Dword {
+                    return Err(Why::Lanes);
+                }
+            } else {
+                sdwa.dst_sel = Some(selected);
+            }
             sdwa.dst_unused = match bits(x, 11, 2) {
+                _ if row.has(WHOLE) => Unused::Pad,
                 0 => Unused::Pad,
                 1 => Unused::Sext,
                 2 => Unused::Preserve,
@@ -130,7 +140,7 @@ impl Code {
             };
             inst.mods.clamp = bit(x, 13);
             inst.mods.omod = bits(x, 14, 2) as u8;
-            if inst.mods.omod != 0 && !used(7) {
+            if inst.mods.omod != 0 && !(used(7) && row.dst.is_float()) {
                 return Err(Why::Reserved);
             }
         }
@@ -145,14 +155,16 @@ impl Code {
                 return Err(Why::Reserved);
             }
             sdwa.sext |= u8::from(sext) << i;
-            inst.mods.neg |= u8::from(neg) << i;
-            inst.mods.abs |= u8::from(abs) << i;
+            // Packed halves are neither negated nor extended.
+            let negated = row.src[i] != Ty::Pf16;
+            inst.mods.neg |= u8::from(neg && negated) << i;
+            inst.mods.abs |= u8::from(abs && negated) << i;
             let scalar = bit(x, at + 7);
             let code = if scalar { numbers[i] } else { numbers[i] + 256 };
             let operand = self.vector_source(code, row.src[i], Literals::Refused)?;
             inst.set_src(i, operand, row.src[i].dwords());
         }
-        if sources == 1 && x >> 24 != 0 {
+        if sources == 1 && x >> 24 & 0xbf != 0 {
             return Err(Why::Reserved);
         }
         inst.mods.lanes = Lanes::Sdwa(sdwa);
@@ -178,11 +190,12 @@ impl Code {
         let numbers = [bits(x, 0, 8), fields.src1];
         for i in 0..sources {
             let (neg, abs) = (bit(x, 20 + 2 * i as u32), bit(x, 21 + 2 * i as u32));
-            if (neg || abs) && row.bits.used >> i & 1 == 0 {
+            if (neg || abs) && row.bits.zero >> i & 1 != 0 {
                 return Err(Why::Reserved);
             }
-            inst.mods.neg |= u8::from(neg) << i;
-            inst.mods.abs |= u8::from(abs) << i;
+            let used = row.bits.used >> i & 1 != 0;
+            inst.mods.neg |= u8::from(neg && used) << i;
+            inst.mods.abs |= u8::from(abs && used) << i;
             let dwords = row.src[i].dwords();
             inst.set_src(i, vector_register(numbers[i], dwords)?, dwords);
         }
@@ -265,7 +278,7 @@ impl Code {
             let ty = inst.row.src[i];
             let code = bits(hi, 9 * i as u32, 9);
             if ty != Ty::None {
-                if inst.row.has(REGISTER_ONLY) && code < 256 {
+                if i == 0 && inst.row.has(REGISTER_ONLY) && code < 256 {
                     return Err(Why::Operand);
                 }
                 let operand = self.vector_source(code, ty, Literals::Refused)?;

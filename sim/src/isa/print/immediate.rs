@@ -4,15 +4,24 @@
 
 use std::fmt::{self, Formatter};
 
+use super::operand;
+use crate::isa::operand::{InlineFloat, Operand};
+use crate::isa::table::Ty;
+
 /// A plain 16-bit number: small ones decimal, others hexadecimal.
 pub(super) fn number(f: &mut Formatter<'_>, value: u16) -> fmt::Result {
     if value <= 64 { write!(f, "{value}") } else { write!(f, "{value:#x}") }
 }
 
-/// A 32-bit number: decimal where it could be an inline integer.
+/// A 32-bit number, as the inline constant that it is equal to where there is one.
 pub(super) fn wide(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
     let signed = value as i32;
-    if (-16..=64).contains(&signed) { write!(f, "{signed}") } else { write!(f, "{value:#x}") }
+    let float = InlineFloat::ALL.iter().find(|float| float.bits32() == value);
+    match float {
+        _ if (-16..=64).contains(&signed) => write!(f, "{signed}"),
+        Some(float) => operand::write(f, Operand::InlineFloat(*float), Ty::B32, 1),
+        None => write!(f, "{value:#x}"),
+    }
 }
 
 /// Counters to wait for: `vmcnt` in bits 3:0 and 15:14, `expcnt` in 6:4, `lgkmcnt` in 11:8. A counter at its largest value

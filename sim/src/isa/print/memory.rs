@@ -104,7 +104,8 @@ impl Inst {
     pub(super) fn print_buffer(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let row = self.row;
         if row.src[3] == Ty::None {
-            return self.scopes(f);
+            self.flag(f, self.mem.sc0, "sc0")?;
+            return self.flag(f, self.mem.sc1, "sc1");
         }
         let mut list = List::new(f);
         if row.has(STORE) || row.has(ATOMIC) {

@@ -67,7 +67,28 @@ fn float(value: InlineFloat, double: bool) -> &'static str {
     }
 }
 
-/// A literal, which LLVM shows as the constant that it is equal to where there is one.
+/// A literal. LLVM marks one that an inline constant could have said, except that a double is shown as that constant.
 fn literal(f: &mut Formatter<'_>, value: u32, ty: Ty) -> fmt::Result {
-    write!(f, "{:#x}", if ty.is_half() { value & 0xffff } else { value })
+    if ty == Ty::F64 {
+        let same = |float: &&InlineFloat| float.bits64() == u64::from(value) << 32;
+        return match InlineFloat::ALL.iter().find(same) {
+            Some(constant) => f.write_str(float(*constant, true)),
+            None if value == 0 => f.write_str("0"),
+            None => write!(f, "{value:#x}"),
+        };
+    }
+    let shown = if ty.is_half() { value & 0xffff } else { value };
+    if inlinable(value, ty) { write!(f, "lit({value:#x})") } else { write!(f, "{shown:#x}") }
+}
+
+/// Whether an inline constant has this value at an operand of this type.
+fn inlinable(value: u32, ty: Ty) -> bool {
+    let small = |value: i64| (-16..=64).contains(&value);
+    let float = |bits: fn(InlineFloat) -> u32| InlineFloat::ALL.iter().any(|float| bits(*float) == value);
+    match ty {
+        Ty::B64 | Ty::S64 => small(value.into()),
+        Ty::B16 => small((value as i32).into()),
+        Ty::F16 => small((value as i16).into()) || InlineFloat::ALL.iter().any(|float| float.bits16() == value as u16),
+        _ => small((value as i32).into()) || float(InlineFloat::bits32),
+    }
 }

@@ -46,14 +46,21 @@ impl Inst {
         }
     }
 
+    /// Whether source `i` is the literal that belongs to the instruction, so that no operand code could say it shorter.
+    fn is_constant(&self, i: usize) -> bool {
+        let first = matches!(self.op, Op::VFmamkF32 | Op::VMadmkF16);
+        self.row.has(LITERAL) && i == if first { 1 } else { 2 }
+    }
+
     /// A source with its modifiers.
     fn source(&self, f: &mut Formatter<'_>, i: usize) -> fmt::Result {
         let (source, ty, dwords) = (self.src[i], self.row.src[i], self.src_dwords[i]);
         let on = |mask: u8| mask >> i & 1 != 0;
         let (neg, abs) = (on(self.mods.neg), on(self.mods.abs));
         let sext = matches!(self.mods.lanes, Lanes::Sdwa(sdwa) if on(sdwa.sext));
-        let ty =
-            if self.row.has(LITERAL) && matches!(source, Operand::Literal(_)) && ty.is_half() { Ty::B32 } else { ty };
+        if let (Operand::Literal(value), true) = (source, self.is_constant(i)) {
+            return write!(f, "{value:#x}");
+        }
         let constant = matches!(source, Operand::InlineInt(_) | Operand::InlineFloat(_) | Operand::Literal(_));
         let (open, close) = match (neg, abs) {
             (false, false) => ("", ""),
@@ -76,18 +83,24 @@ impl Inst {
 
     /// Halves of VOP3.
     fn print_op_sel(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if matches!(self.op, Op::VBitop3B16 | Op::VBitop3B32) && self.mods.bitop3 != 0 {
-            write!(f, " bitop3:{:#x}", self.mods.bitop3)?;
+        let mods = &self.mods;
+        if matches!(self.op, Op::VBitop3B16 | Op::VBitop3B32) && mods.bitop3 != 0 {
+            match mods.bitop3 {
+                table @ 0..=10 => write!(f, " bitop3:{table}")?,
+                table => write!(f, " bitop3:{table:#x}")?,
+            }
         }
-        if self.mods.op_sel == 0 {
+        if matches!(self.op, Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32) {
+            return f.write_str(["", " fi:1", " bound_ctrl:1", " bound_ctrl:1 fi:1"][usize::from(mods.op_sel & 3)]);
+        }
+        if mods.op_sel == 0 {
             return Ok(());
         }
-        let sources = self.printed_sources();
         f.write_str(" op_sel:[")?;
-        for i in 0..sources {
-            write!(f, "{},", self.mods.op_sel >> i & 1)?;
+        for i in (0..3).filter(|i| self.row.bits.used >> (9 + i) & 1 != 0) {
+            write!(f, "{},", mods.op_sel >> i & 1)?;
         }
-        write!(f, "{}]", self.mods.op_sel >> 3 & 1)
+        write!(f, "{}]", mods.op_sel >> 3 & 1)
     }
 
     fn print_sdwa(&self, f: &mut Formatter<'_>, sdwa: Sdwa) -> fmt::Result {

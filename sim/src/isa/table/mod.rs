@@ -140,6 +140,8 @@ pub const TWO: u32 = 1 << 11;
 pub const ST64: u32 = 1 << 12;
 /// DS: with the bit `gds`; all others without it, since these chips have no global data share.
 pub const GDS: u32 = 1 << 13;
+/// SDWA always writes the whole destination.
+pub const WHOLE: u32 = 1 << 14;
 /// A matrix instruction.
 pub const MATRIX: u32 = 1 << 15;
 /// SOPP, SOPK: the immediate is a branch distance in dwords.

@@ -2,7 +2,9 @@
 //!
 //! Must hold: see [`super`]. A tied source stands once in the row and is read and written.
 
-use super::{COUNTERS, DST_READ, GPR_IDX, HWREG, IMM, LABEL, LITERAL, MESSAGE, OPTIONAL, REGISTER_ONLY, Row, TIED, Ty, rows};
+use super::{
+    COUNTERS, DST_READ, GPR_IDX, HWREG, IMM, LABEL, LITERAL, MESSAGE, OPTIONAL, REGISTER_ONLY, Row, TIED, Ty, rows,
+};
 use crate::isa::op::Op;
 
 rows! {

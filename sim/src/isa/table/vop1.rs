@@ -2,7 +2,7 @@
 //!
 //! Must hold: see [`super`].
 
-use super::{E64, GFX950, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, TIED, Ty, rows};
+use super::{E64, GFX950, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, TIED, Ty, WHOLE, rows};
 use crate::isa::op::Op;
 
 rows! {
@@ -88,10 +88,10 @@ rows! {
     79 VSatPkU8I16 B32 <- Pb16 | E64 "XXX XXX X XX ----";
     81 VSwapB32 B32 <- B32 | NO_SDWA NO_DPP TIED REGISTER_ONLY;
     82 VAccvgprMovB32 B32 <- B32 | NO_SDWA NO_DPP REGISTER_ONLY;
-    84 VCvtF32Fp8 F32 <- F32 | E64 "XXX XXX + ++ ----";
-    85 VCvtF32Bf8 F32 <- B32 | E64 "XXX XXX + ++ ----";
-    86 VCvtPkF32Fp8 B64 <- F32 | E64 "XXX XXX + ++ ----";
-    87 VCvtPkF32Bf8 B64 <- B32 | E64 "XXX XXX + ++ ----";
+    84 VCvtF32Fp8 F32 <- B32 | E64 WHOLE "XXX XXX + ++ ----";
+    85 VCvtF32Bf8 F32 <- B32 | E64 WHOLE "XXX XXX + ++ ----";
+    86 VCvtPkF32Fp8 Pf32 <- B32 | E64 WHOLE "XXX XXX + ++ ----";
+    87 VCvtPkF32Bf8 Pf32 <- B32 | E64 WHOLE "XXX XXX + ++ ----";
     88 VPrngB32 B32 <- B32 | GFX950 E64 "XXX XXX X XX ----";
     89 VPermlane16SwapB32 B32 <- B32 | GFX950 E64 NO_SDWA NO_DPP TIED REGISTER_ONLY "XXX XXX X XX ++--";
     90 VPermlane32SwapB32 B32 <- B32 | GFX950 E64 NO_SDWA NO_DPP TIED REGISTER_ONLY "XXX XXX X XX ++--";

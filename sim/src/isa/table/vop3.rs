@@ -2,7 +2,7 @@
 //!
 //! Must hold: see [`super`]. A row with a second destination is encoded as VOP3B.
 
-use super::{GFX950, KEEPS, Row, Ty, rows};
+use super::{GFX950, KEEPS, REGISTER_ONLY, Row, Ty, rows};
 use crate::isa::op::Op;
 
 rows! {
@@ -73,11 +73,11 @@ rows! {
     512 VLshlOrB32 B32 <- B32 B32 B32 | "XXX XXX X XX ----";
     513 VAndOrB32 B32 <- B32 B32 B32 | "XXX XXX X XX ----";
     514 VOr3B32 B32 <- B32 B32 B32 | "XXX XXX X XX ----";
-    515 VMadF16 F16 <- F16 F16 F16 | "+++ +++ + ++ ++++";
-    516 VMadU16 B16 <- B16 B16 B16 | "XXX XXX + XX ++++";
-    517 VMadI16 B16 <- B16 B16 B16 | "XXX XXX + XX ++++";
-    518 VFmaF16 F16 <- F16 F16 F16 | "+++ +++ + ++ ++++";
-    519 VDivFixupF16 F16 <- F16 F16 F16 | "+++ +++ + ++ ++++";
+    515 VMadF16 F16 <- F16 F16 F16 | KEEPS "+++ +++ + ++ ++++";
+    516 VMadU16 B16 <- B16 B16 B16 | KEEPS "XXX XXX + XX ++++";
+    517 VMadI16 B16 <- B16 B16 B16 | KEEPS "XXX XXX + XX ++++";
+    518 VFmaF16 F16 <- F16 F16 F16 | KEEPS "+++ +++ + ++ ++++";
+    519 VDivFixupF16 F16 <- F16 F16 F16 | KEEPS "+++ +++ + ++ ++++";
     520 VLshlAddU64 B64 <- B64 B32 B64 | "XXX XXX X XX ----";
     563 VBitop3B16 B16 <- B16 B16 B16 | GFX950 "+++ +++ X ++ ++++";
     564 VBitop3B32 B32 <- B32 B32 B32 | GFX950 "+++ +++ X ++ XXXX";
@@ -90,7 +90,7 @@ rows! {
     571 VCvtScalef32F32Fp8 F32 <- B32 B32 | GFX950 "-+X -+X X XX ++X+";
     572 VCvtScalef32F32Bf8 F32 <- B32 B32 | GFX950 "-+X -+X X XX ++X+";
     573 VCvtScalef32PkFp4F32 F32 <- B32 B32 B32 | GFX950 "+++ +++ X XX ++++";
-    574 VCvtScalef32SrPkFp4F32 F32 <- B64 B32 B32 | GFX950 "+-+ +-+ X XX ++++";
+    574 VCvtScalef32SrPkFp4F32 F32 <- B64 B32 B32 | GFX950 REGISTER_ONLY "+-+ +-+ X XX ++++";
     575 VCvtScalef32PkF32Fp4 B64 <- B32 B32 | GFX950 "-+X -+X X XX ++X+";
     576 VCvtScalef32PkFp8F16 F16 <- B32 B32 | GFX950 "++X ++X X XX ++X+";
     577 VCvtScalef32PkBf8F16 B32 <- B32 B32 | GFX950 "++X ++X X XX ++X+";
@@ -143,7 +143,7 @@ rows! {
     646 VMulHiU32 B32 <- B32 B32 | "XXX XXX X XX ----";
     647 VMulHiI32 B32 <- B32 B32 | "XXX XXX X XX ----";
     648 VLdexpF32 F32 <- F32 B32 | "+-X +-X + ++ ----";
-    649 VReadlaneB32 S32 <- B32 S32 | "XXX XXX X XX ----";
+    649 VReadlaneB32 S32 <- B32 S32 | REGISTER_ONLY "XXX XXX X XX ----";
     650 VWritelaneB32 B32 <- S32 S32 | KEEPS "XXX XXX X XX ----";
     651 VBcntU32B32 B32 <- B32 B32 | "XXX XXX X XX ----";
     652 VMbcntLoU32B32 B32 <- B32 B32 | "XXX XXX X XX ----";
