@@ -4,8 +4,6 @@
 //! no byte of memory changes, no operation is in flight, no dirty line is left, and no engine moves. A loop that counts, or
 //! reads a clock, is not dead; the step limit is for those.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use super::Sim;
 use super::group::Status;
 use super::ports::Engines;
@@ -23,6 +21,9 @@ const PATIENCE: u64 = 4000;
 /// Instructions in which a wave must come round to a state that it was in before.
 const LOOP: u32 = 2000;
 
+/// How often the time between two looks doubles: up to about a million instructions.
+const MOST_FALSE_ALARMS: u32 = 8;
+
 /// Steps for which engines must stand still.
 const ENGINE_STEPS: u32 = 64;
 
@@ -32,7 +33,7 @@ impl Sim {
     /// # Errors
     /// [`FaultKind::Deadlock`] if it does; what the waves find wrong while they are watched.
     pub(crate) fn look_for_deadlock(&mut self, engines: &mut dyn Engines) -> Exec {
-        let patience = PATIENCE + PATIENCE_PER_WAVE * self.ready.len() as u64;
+        let patience = (PATIENCE + PATIENCE_PER_WAVE * self.ready.len() as u64) << self.false_alarms;
         if self.steps - self.moved_at < patience {
             return Ok(());
         }
@@ -42,6 +43,8 @@ impl Sim {
         // Whatever the verdict, the next look is a while away.
         self.moved_at = self.steps;
         if self.moves_at_all(engines)? {
+            // Looking costs time, so a node that turned out to be alive is looked at less and less often.
+            self.false_alarms = (self.false_alarms + 1).min(MOST_FALSE_ALARMS);
             return Ok(());
         }
         let waits = self.describe_waits(engines);
@@ -75,29 +78,39 @@ impl Sim {
 
     /// Whether a wave comes back to a state that it was in before without changing memory.
     fn goes_round(&mut self, slot: usize, wave: usize) -> Exec<bool> {
-        let mut seen: Vec<u64> = Vec::new();
+        let (mut scalars, mut whole): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
         for _ in 0..LOOP {
             let before = self.counter(slot, wave);
-            if self.turn(slot, wave, 1)? == TurnEnd::Stopped || self.note_movement() {
+            let end = self.turn(slot, wave, 1)?;
+            if end == TurnEnd::Stopped || self.note_movement() {
                 return Ok(false);
             }
-            let Some(hash) = self.state_hash(slot, wave, before) else { continue };
-            if seen.contains(&hash) {
+            // A wait that is executed again has not jumped anywhere.
+            if end == TurnEnd::Yielded {
+                continue;
+            }
+            let Some(state) = self.groups[slot].as_ref().map(|group| &group.waves[wave].state) else {
+                return Ok(false);
+            };
+            if state.pc > before {
+                continue;
+            }
+            let hash = scalar_hash(state);
+            if !scalars.contains(&hash) {
+                scalars.push(hash);
+                continue;
+            }
+            let hash = whole_hash(state);
+            if whole.contains(&hash) {
                 return Ok(true);
             }
-            seen.push(hash);
+            whole.push(hash);
         }
         Ok(false)
     }
 
     fn counter(&self, slot: usize, wave: usize) -> u64 {
         self.groups[slot].as_ref().map_or(0, |group| group.waves[wave].state.pc)
-    }
-
-    /// The state after a jump backwards, as a number; `None` if the wave did not jump from `before`.
-    fn state_hash(&self, slot: usize, wave: usize, before: u64) -> Option<u64> {
-        let state = &self.groups[slot].as_ref()?.waves[wave].state;
-        (state.pc <= before).then(|| hash(state))
     }
 
     /// Who has not ended and what it does, a sentence each; then the engines that have work.
@@ -141,14 +154,18 @@ impl Sim {
     }
 }
 
-/// All that decides what a wave does next, but for memory.
-fn hash(state: &WaveState) -> u64 {
-    // `DefaultHasher::new` has fixed keys: the same state gives the same number in every run.
-    let mut hasher = DefaultHasher::new();
-    state.pc.hash(&mut hasher);
-    state.scc.hash(&mut hasher);
-    state.mode.hash(&mut hasher);
-    state.sgprs.hash(&mut hasher);
-    state.vgprs.hash(&mut hasher);
-    hasher.finish()
+/// One more dword of a state in its number.
+const fn fold(hash: u64, word: u32) -> u64 {
+    (hash ^ word as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+/// The scalar state of a wave as a number: what changes if anything does in most loops.
+fn scalar_hash(state: &WaveState) -> u64 {
+    let start = state.pc ^ u64::from(state.scc) << 63 ^ u64::from(state.mode) << 32;
+    state.sgprs.iter().fold(start, |hash, word| fold(hash, *word))
+}
+
+/// All that decides what a wave does next, but for memory, as a number.
+fn whole_hash(state: &WaveState) -> u64 {
+    state.vgprs.iter().flatten().fold(scalar_hash(state), |hash, word| fold(hash, *word))
 }

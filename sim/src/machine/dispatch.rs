@@ -105,19 +105,13 @@ impl Sim {
         let block = kernarg::block(&kernel, &launch)?;
         let align = kernel.metadata.kernarg_align.max(64).next_power_of_two();
         let name = format!("the arguments of `{}`", kernel.name);
-        let args = self.memory.allocate_named(
-            launch.rank,
-            (block.len() as u64).max(4),
-            align,
-            MemoryType::Kernarg,
-            &name,
-        )?;
+        let args =
+            self.memory.allocate_named(launch.rank, (block.len() as u64).max(4), align, MemoryType::Kernarg, &name)?;
         self.memory.host_write(args, &block)?;
         let base = self.modules[module.0].place(launch.rank, &mut self.memory)?;
         let user = self.user_registers(&kernel, &launch, args, base, &block)?;
         let descriptor = &kernel.descriptor;
-        let registers =
-            Registers { vgprs: descriptor.vector_registers(), accum_offset: descriptor.accum_offset() };
+        let registers = Registers { vgprs: descriptor.vector_registers(), accum_offset: descriptor.accum_offset() };
         let code = self.code_of(module.0, index);
         // A kernel with preloaded arguments begins with loads for firmware that does not preload; ours skips them.
         let skip = if descriptor.kernarg_preload & 0x7f != 0 { 256 } else { 0 };
@@ -180,20 +174,33 @@ impl Sim {
     }
 
     /// The user registers in the order of the ABI.
-    fn user_registers(&mut self, kernel: &Kernel, launch: &Launch, args: u64, base: u64, block: &[u8]) -> Exec<Vec<u32>> {
+    fn user_registers(
+        &mut self,
+        kernel: &Kernel,
+        launch: &Launch,
+        args: u64,
+        base: u64,
+        block: &[u8],
+    ) -> Exec<Vec<u32>> {
         let descriptor = &kernel.descriptor;
         let mut user = Vec::new();
         let pair = |user: &mut Vec<u32>, value: u64| user.extend([value as u32, (value >> 32) as u32]);
         let wants = |bit: u32| descriptor.properties >> bit & 1 != 0;
         if wants(0) {
-            return refuse(format!("kernel `{}` wants a private segment buffer, which gfx942 and later lack", kernel.name));
+            return refuse(format!(
+                "kernel `{}` wants a private segment buffer, which gfx942 and later lack",
+                kernel.name
+            ));
         }
         if wants(1) {
             let packet = self.dispatch_packet(kernel, launch, args, base)?;
             pair(&mut user, packet);
         }
         if wants(2) {
-            return refuse(format!("kernel `{}` wants the address of its queue, which this machine lacks", kernel.name));
+            return refuse(format!(
+                "kernel `{}` wants the address of its queue, which this machine lacks",
+                kernel.name
+            ));
         }
         if wants(3) {
             pair(&mut user, args);
@@ -238,8 +245,7 @@ impl Sim {
         put(28, &kernel.descriptor.group_segment_bytes.saturating_add(launch.dynamic_lds).to_le_bytes());
         put(32, &(base + kernel.descriptor_address).to_le_bytes());
         put(40, &args.to_le_bytes());
-        let address =
-            self.memory.allocate_named(launch.rank, 64, 64, MemoryType::Kernarg, "the dispatch packet")?;
+        let address = self.memory.allocate_named(launch.rank, 64, 64, MemoryType::Kernarg, "the dispatch packet")?;
         self.memory.host_write(address, &packet)?;
         Ok(address)
     }
@@ -253,7 +259,9 @@ impl Sim {
             while self.launches[index].next < self.launches[index].total {
                 let running = &self.launches[index];
                 // One kernel of a rank runs at a time, in the order of the launches, as on one stream.
-                let busy = self.launches[..index].iter().any(|other| other.launch.rank == running.launch.rank && !other.ended());
+                let busy = self.launches[..index]
+                    .iter()
+                    .any(|other| other.launch.rank == running.launch.rank && !other.ended());
                 if busy {
                     break;
                 }
@@ -331,8 +339,7 @@ impl Sim {
 /// The registers of a wave at its first instruction.
 fn initial(running: &Running, descriptor: &KernelDescriptor, id: WaveId) -> WaveState {
     let registers = running.registers;
-    let mut state =
-        WaveState::new(id, registers.vgprs, registers.accum_offset, running.entry, mode(descriptor));
+    let mut state = WaveState::new(id, registers.vgprs, registers.accum_offset, running.entry, mode(descriptor));
     state.sgprs[..EXEC].fill(GARBAGE);
     state.vgprs.iter_mut().for_each(|lanes| lanes.fill(GARBAGE));
     let mut next = 0;

@@ -138,6 +138,8 @@ pub struct Sim {
     /// When the node last changed in a way that others can see, and memory's version then.
     moved_at: u64,
     moved_version: u64,
+    /// How often it was taken for dead and was not.
+    false_alarms: u32,
 }
 
 impl Sim {
@@ -161,6 +163,7 @@ impl Sim {
             steps: 0,
             moved_at: 0,
             moved_version: 0,
+            false_alarms: 0,
         }
     }
 

@@ -49,7 +49,7 @@ impl Sim {
     pub fn run_for(&mut self, engines: &mut dyn Engines, steps: u64) -> Exec<Outcome> {
         let end = self.steps.saturating_add(steps);
         self.note_movement();
-        self.moved_at = self.steps;
+        (self.moved_at, self.false_alarms) = (self.steps, 0);
         loop {
             self.start_groups()?;
             self.finish_launches(engines)?;
@@ -185,8 +185,7 @@ impl Sim {
         }
         if group.barrier_complete() {
             let waiting = |wave: &&mut super::group::Wave| wave.status == Status::Barrier;
-            let actors: Vec<u32> =
-                group.waves.iter_mut().filter(waiting).map(|wave| wave.state.id.actor).collect();
+            let actors: Vec<u32> = group.waves.iter_mut().filter(waiting).map(|wave| wave.state.id.actor).collect();
             self.memory.barrier(&actors);
             for (index, wave) in group.waves.iter_mut().enumerate() {
                 if wave.status == Status::Barrier {

@@ -56,9 +56,7 @@ impl Turns {
                 self.next = index + 1;
                 (index, 1)
             }
-            Schedule::Random { slice } => {
-                (rng.below(ready as u32) as usize, 1 + rng.below(slice.max(1)))
-            }
+            Schedule::Random { slice } => (rng.below(ready as u32) as usize, 1 + rng.below(slice.max(1))),
         }
     }
 

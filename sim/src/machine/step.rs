@@ -73,9 +73,9 @@ impl Step {
             Format::Smem => Run::Smem,
             Format::Mubuf | Format::Mtbuf => Run::Mubuf,
             _ if is_control(inst.op) => Run::Control,
-            _ => Run::Alu(lookup(inst.op).ok_or_else(|| {
-                Fault::new(FaultKind::NotSimulated { text: inst.to_string() })
-            })?),
+            _ => {
+                Run::Alu(lookup(inst.op).ok_or_else(|| Fault::new(FaultKind::NotSimulated { text: inst.to_string() }))?)
+            }
         };
         let mut step = Step {
             inst,
@@ -173,7 +173,13 @@ impl Step {
             (range.first..range.first + range.count).fold(0, |all, index| all | !wave.vgpr_init[usize::from(index)])
         };
         match self.inst.op {
-            Op::VReadfirstlaneB32 => if lanes & first_active != 0 { !0 } else { 0 },
+            Op::VReadfirstlaneB32 => {
+                if lanes & first_active != 0 {
+                    !0
+                } else {
+                    0
+                }
+            }
             Op::VReadlaneB32 if !scalars => {
                 let lane = crate::exec::scalar32(wave, self.inst.src[1]) as usize % LANES;
                 if lanes >> lane & 1 != 0 { !0 } else { 0 }
@@ -315,20 +321,22 @@ fn sets_scc(inst: &Inst) -> bool {
                 | O::SPackLhB32B16
                 | O::SPackHhB32B16
         ),
-        Format::Sop1 => matches!(
-            inst.op,
-            O::SNotB32
-                | O::SNotB64
-                | O::SWqmB32
-                | O::SWqmB64
-                | O::SQuadmaskB32
-                | O::SQuadmaskB64
-                | O::SBcnt0I32B32
-                | O::SBcnt1I32B32
-                | O::SBcnt0I32B64
-                | O::SBcnt1I32B64
-                | O::SAbsI32
-        ) || writes_exec(inst),
+        Format::Sop1 => {
+            matches!(
+                inst.op,
+                O::SNotB32
+                    | O::SNotB64
+                    | O::SWqmB32
+                    | O::SWqmB64
+                    | O::SQuadmaskB32
+                    | O::SQuadmaskB64
+                    | O::SBcnt0I32B32
+                    | O::SBcnt1I32B32
+                    | O::SBcnt0I32B64
+                    | O::SBcnt1I32B64
+                    | O::SAbsI32
+            ) || writes_exec(inst)
+        }
         _ => false,
     }
 }

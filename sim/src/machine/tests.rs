@@ -63,8 +63,7 @@ fn object(words: &[u32], lds: u32) -> CodeObject {
         uses_dynamic_stack: false,
     };
     let segment = Segment { address: 0x100, memory_bytes: code_bytes, bytes, executable: true, writable: false };
-    let kernel =
-        Kernel { name: "k".to_owned(), descriptor_address: 0, descriptor, entry: 0x100, code_bytes, metadata };
+    let kernel = Kernel { name: "k".to_owned(), descriptor_address: 0, descriptor, entry: 0x100, code_bytes, metadata };
     CodeObject { target: "gfx942", segments: vec![segment], kernels: vec![kernel] }
 }
 
@@ -137,12 +136,12 @@ fn workgroup_ids_follow_the_user_registers() {
     let mut bench = Bench::new(
         &join(&[
             &LOAD_POINTER,
-            &[0x8e06_8203],              // s_lshl_b32 s6, s3, 2
-            &[0x8106_0602],              // s_add_i32 s6, s2, s6
-            &[0x7e02_0206],              // v_mov_b32_e32 v1, s6
-            &[0x2402_0282],              // v_lshlrev_b32_e32 v1, 2, v1
-            &[0x7e00_0206],              // v_mov_b32_e32 v0, s6
-            &[0x6800_0081],              // v_add_u32_e32 v0, 1, v0
+            &[0x8e06_8203], // s_lshl_b32 s6, s3, 2
+            &[0x8106_0602], // s_add_i32 s6, s2, s6
+            &[0x7e02_0206], // v_mov_b32_e32 v1, s6
+            &[0x2402_0282], // v_lshlrev_b32_e32 v1, 2, v1
+            &[0x7e00_0206], // v_mov_b32_e32 v0, s6
+            &[0x6800_0081], // v_add_u32_e32 v0, 1, v0
             &STORE,
             &[END],
         ]),
@@ -296,9 +295,8 @@ fn the_same_seed_gives_the_same_run() {
 #[test]
 fn launches_that_do_not_fit_are_refused() {
     let mut bench = Bench::new(&[END], 512, SimConfig::default());
-    let mut refused = |launch: Launch| {
-        bench.sim.launch(bench.module, "k", launch).expect_err("refused").kind.to_string()
-    };
+    let mut refused =
+        |launch: Launch| bench.sim.launch(bench.module, "k", launch).expect_err("refused").kind.to_string();
     let launch = Launch { rank: 0, grid: [1; 3], block: [64, 1, 1], args: vec![0; 8], dynamic_lds: 0 };
     assert!(refused(Launch { args: vec![0; 4], ..launch.clone() }).contains("takes 8 bytes"));
     assert!(refused(Launch { block: [2048, 1, 1], ..launch.clone() }).contains("at most 1024"));
