@@ -11,7 +11,7 @@ use tilewright_ir::verify::{Level, verify};
 use tilewright_ir::{Code, Diagnostic, OpSet, text};
 
 /// Codes that later stages give: selection, targets, execution.
-const LATER: [Code; 12] = [
+const LATER: [Code; 13] = [
     Code::LOCAL_OWNER,
     Code::VARIANT_DECLINED,
     Code::NO_VARIANT,
@@ -24,6 +24,7 @@ const LATER: [Code; 12] = [
     Code::TOO_LARGE,
     Code::INTERNAL,
     Code::OVERLAP,
+    Code::UNDEFINED_READ,
 ];
 
 fn errors_dir() -> PathBuf {

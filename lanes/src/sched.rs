@@ -388,7 +388,7 @@ impl Scheduler<'_, '_> {
         if self.steps > self.max_steps {
             let message = format!("no end after {} statements", self.max_steps);
             return Err(Diagnostic::error(Code::DEADLOCK, self.machine.k.kernel.span, message)
-                .help("a loop may be too long; the limit can be raised"));
+                .help("a loop may be too long; `--max-steps` of `tilewright run` raises the limit"));
         }
         if outcome != Step::Ended {
             self.warps[id] = Some((owner, warp));

@@ -158,3 +158,29 @@ fn an_empty_file_is_an_error_for_every_command() {
         with_input(args, b"\n").ends(1).says(&["there is no kernel in this file"]);
     }
 }
+
+#[test]
+fn what_cuda_calls_an_id_is_named_as_it_is_here() {
+    let text = GOOD.replace("    copy b", "    let x = threadIdx.x;\n    copy b");
+    with_input(&["check", "-"], text.as_bytes()).ends(1).says(&["`threadIdx.x` is written `thread.x` here"]);
+}
+
+#[test]
+fn a_misspelt_axis_names_the_near_one() {
+    let text = GOOD.replace("a: global<f32>[64]", "a: global<f32>[64] layout S[64:1@lanid]");
+    with_input(&["check", "-"], text.as_bytes()).ends(1).says(&[
+        "error[TW0011]",
+        "axis `lanid`",
+        "did you mean `laneid`",
+    ]);
+}
+
+#[test]
+fn no_variant_lists_those_that_serve_such_memory() {
+    let text = GOOD
+        .replace("by cta", "by cta, vec = 128")
+        .replace("f32>[64]", "f32>[33]")
+        .replace("[33])", "[33] layout S[33:3])");
+    let outcome = with_input(&["report", "-"], text.as_bytes()).ends(1).says(&["error[TW0032]", "= help: gmem_smem: "]);
+    assert!(!outcome.err.contains("sdma_put") && !outcome.err.contains("= help: reg"), "{}", outcome.err);
+}

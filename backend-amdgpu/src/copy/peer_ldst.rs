@@ -5,7 +5,8 @@
 //! SDMA engines. No `notify`: the signal is sent by a queue.
 //!
 //! # Emits
-//! The vector loop of `gmem_smem` or `reg` with places of the peer's rank.
+//! The vector loop of `gmem_smem` or `reg` with places of the peer's rank, between two barriers of the scope where memory
+//! of this rank is on one side: what the scope wrote before is read, and what it reads afterwards has arrived.
 //!
 //! # Completes
 //! When its statements have run (`Done`): the source is reusable. The peer may read it only after a signal.
@@ -17,7 +18,7 @@
 //! All of AMD's.
 
 use tilewright_passes::select::partition::{gate, plan_vectors};
-use tilewright_passes::select::{Candidate, CopyGroup, CopyVariant, Reject, VariantInfo, time};
+use tilewright_passes::select::{Candidate, CopyGroup, CopyVariant, Reject, VariantInfo, time, together};
 use tilewright_target::Target;
 
 /// The variant.
@@ -47,6 +48,6 @@ impl CopyVariant for PeerLdst {
             let why = "`notify` belongs to the queue of an SDMA engine; CU stores have none".to_owned();
             return Err(Reject::Attribute { why });
         }
-        plan_vectors(view, target)
+        Ok(together(plan_vectors(view, target)?, view))
     }
 }

@@ -4,7 +4,8 @@
 //! A peer's window on one side (or both). No `notify`: there is no queue that could send the signal.
 //!
 //! # Emits
-//! The vector loop of `gmem_smem` or `reg` with places of the peer's rank.
+//! The vector loop of `gmem_smem` or `reg` with places of the peer's rank, between two barriers of the scope where memory
+//! of this rank is on one side: what the scope wrote before is read, and what it reads afterwards has arrived.
 //!
 //! # Completes
 //! When its statements have run (`Done`): the source is reusable. The peer may read it only after a signal.
@@ -16,7 +17,7 @@
 //! All of NVIDIA's, once windows exist there.
 
 use tilewright_passes::select::partition::{gate, plan_vectors};
-use tilewright_passes::select::{Candidate, CopyGroup, CopyVariant, Reject, VariantInfo};
+use tilewright_passes::select::{Candidate, CopyGroup, CopyVariant, Reject, VariantInfo, together};
 use tilewright_target::Target;
 
 /// The variant.
@@ -34,6 +35,6 @@ impl CopyVariant for PeerLdst {
             let why = "`notify` needs a queue that sends the signal; stores have none".to_owned();
             return Err(Reject::Attribute { why });
         }
-        plan_vectors(view, target)
+        Ok(together(plan_vectors(view, target)?, view))
     }
 }

@@ -140,7 +140,13 @@ fn run_all<'a>(
         for seed in (0..args.seeds).map(|n| args.seed.wrapping_add(n)) {
             let trial = Trial { run, ranks: args.ranks, seed, max_steps: args.max_steps, npy: &npy };
             match check(compiled, args.device.0, &trial) {
-                Ok(checked) => last = Some(checked),
+                Ok(checked) => {
+                    // What one seed has told needs no second telling.
+                    if last.is_none() {
+                        input.tell(session, &checked.warnings);
+                    }
+                    last = Some(checked);
+                }
                 Err(all) => {
                     input.tell(session, &all);
                     session.say(&format!("note: `{}` on {}, seed {seed}\n", run.kernel, compiled.target.name));

@@ -237,6 +237,11 @@ codes! {
         "Source and destination of a copy must not overlap: its elements move in no particular order. Copy through \
          another buffer, with a `sync` between the two copies."
         include_str!("../../../tests/errors/late/TW0043.tile");
+    44 UNDEFINED_READ "read of memory that nothing has written"
+        "An op reads an element of shared memory or of registers before anything was written there. What it gets is \
+         undefined: the executors fill such memory with 0xCD bytes, a GPU leaves there what was. Write it first, or \
+         read the part that was written."
+        include_str!("../../../tests/errors/late/TW0044.tile");
 }
 
 /// The row of a code.

@@ -206,6 +206,43 @@ impl FlatLayout {
         i64::try_from(size).map_err(|_| too_large())
     }
 
+    /// A position that two elements share, or replicas of them; `None` if there is none, or if that is too much to find out
+    /// (beyond 2^26 places). For layouts without thread axes.
+    pub fn shared_place(&self, storage: i64) -> Option<i64> {
+        let mut digits: Vec<(i128, i128)> = Vec::new();
+        for d in self.shard.iter().chain(&self.replica).filter(|d| d.extent > 1) {
+            digits.push((i128::from(d.stride).abs(), i128::from(d.extent)));
+        }
+        digits.sort_unstable();
+        let mut reach = 0i128;
+        let apart = digits.iter().all(|(stride, extent)| {
+            let fine = *stride > reach;
+            reach = reach.saturating_add((extent - 1).saturating_mul(*stride));
+            fine
+        });
+        let places = digits.iter().fold(1i128, |p, (_, extent)| p.saturating_mul(*extent));
+        if apart || places > 1 << 26 || self.has_threads() {
+            return None;
+        }
+        let mut taken = vec![0u64; usize::try_from(storage).ok()?.div_ceil(64)];
+        let mut found = None;
+        for x in 0..self.elements() {
+            self.places(x, |_, at| {
+                let (word, bit) = (at as usize / 64, 1u64 << (at % 64));
+                if taken.get(word).is_some_and(|w| w & bit != 0) {
+                    found = found.or(Some(at));
+                }
+                if let Some(w) = taken.get_mut(word) {
+                    *w |= bit;
+                }
+            });
+            if found.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
     /// Position of the element with row-major flat index `x` in the buffer's memory (for `local`: the owner's registers), its
     /// first place where there are replicas. `x` outside the elements gives some position outside or inside the storage.
     pub fn position(&self, x: i64) -> i64 {

@@ -71,6 +71,10 @@ pub(super) struct Cta {
     /// Registers by buffer number, threads one after the other.
     locals: Vec<Vec<u8>>,
     local_bytes: Vec<usize>,
+    /// Elements of registers that were written, by buffer number: a bit an element, threads one after the other.
+    written: Vec<Vec<u64>>,
+    /// Elements of one thread's registers, by buffer number.
+    local_elements: Vec<usize>,
     /// Tokens made so far.
     pub(super) tokens: Vec<Token>,
     pub(super) pending: Vec<PendingLocal>,
@@ -84,11 +88,15 @@ impl Cta {
         let threads = k.block.iter().product::<i64>() as usize;
         let block = [index % k.grid[0], index / k.grid[0] % k.grid[1], index / (k.grid[0] * k.grid[1])];
         let (mut shared, mut locals, mut local_bytes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut written, mut local_elements) = (Vec::new(), Vec::new());
         for b in &k.buffers {
             shared.push(Memory::blank(if b.space == Space::Shared { b.bytes } else { 0 }));
             let per_thread = if b.space == Space::Local { b.bytes } else { 0 };
             local_bytes.push(per_thread);
             locals.push(vec![UNINITIALISED; per_thread * threads]);
+            let elements = if b.space == Space::Local { usize::try_from(b.storage).unwrap_or(0) } else { 0 };
+            local_elements.push(elements);
+            written.push(vec![0; (elements * threads).div_ceil(64)]);
         }
         let (warp, nothing) = (i64::from(k.warp), Rc::new(Clock::new()));
         Cta {
@@ -102,6 +110,8 @@ impl Cta {
             shared,
             locals,
             local_bytes,
+            written,
+            local_elements,
             tokens: Vec::new(),
             pending: Vec::new(),
             recent: vec![[0; 2]; threads],
@@ -140,5 +150,24 @@ impl Cta {
     pub(super) fn local_mut(&mut self, buf: usize, tid: u32) -> &mut [u8] {
         let n = self.local_bytes[buf];
         &mut self.locals[buf][tid as usize * n..(tid as usize + 1) * n]
+    }
+
+    /// Word and bit of an element of a thread's registers.
+    fn bit(&self, buf: usize, tid: u32, at: i64) -> Option<(usize, u64)> {
+        let at = usize::try_from(at).ok().filter(|at| *at < self.local_elements[buf])?;
+        let n = tid as usize * self.local_elements[buf] + at;
+        Some((n / 64, 1 << (n % 64)))
+    }
+
+    /// An element of a thread's registers was written.
+    pub(super) fn note_written(&mut self, buf: usize, tid: u32, at: i64) {
+        if let Some((word, bit)) = self.bit(buf, tid, at) {
+            self.written[buf][word] |= bit;
+        }
+    }
+
+    /// Was the element of a thread's registers written?
+    pub(super) fn is_written(&self, buf: usize, tid: u32, at: i64) -> bool {
+        self.bit(buf, tid, at).is_none_or(|(word, bit)| self.written[buf][word] & bit != 0)
     }
 }

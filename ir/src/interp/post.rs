@@ -12,7 +12,7 @@ use super::world::{Spot, Where, Who, World};
 use crate::span::Span;
 
 impl World<'_, '_> {
-    /// Reads the source of a blocking copy between ranks: what the group wrote before counts as written (the post waits for
+    /// Reads the source of a blocking copy between ranks that all threads of its scope run: what the group wrote before counts as written (the post waits for
     /// it), and when the copy returns the group may write it again.
     pub(super) fn gather_posted(
         &mut self,
@@ -21,6 +21,9 @@ impl World<'_, '_> {
         tile: &Tile,
         span: Span,
     ) -> Result<Vec<u64>, RunError> {
+        if !g.is_whole() {
+            return self.gather(cta, g, tile, span);
+        }
         let mut who = self.completed(cta, g, span);
         let spots = self.sources(cta, g, tile, span)?;
         let data: Result<Vec<u64>, RunError> =
@@ -59,7 +62,7 @@ impl World<'_, '_> {
         span: Span,
     ) -> Result<(), RunError> {
         for d in dsts {
-            if d.rank == cta.rank && posted && matches!(d.at, Where::Device(..)) {
+            if d.rank == cta.rank && posted && g.is_whole() && matches!(d.at, Where::Device(..)) {
                 let mut who = self.completed(cta, g, span);
                 for (k, spot) in self.targets(cta, g, d, span)? {
                     self.write(cta, d.at, spot, data[k as usize], &mut who)?;
@@ -141,7 +144,10 @@ impl World<'_, '_> {
             let mut local: Vec<(Where, Spot)> = Vec::new();
             if d.rank == cta.rank {
                 clock.insert(writes, time);
-                if !matches!(d.at, Where::Local(_)) {
+                // Who waits for a copy between ranks may read what it brought, as after a blocking one; other
+                // asynchronous copies are as if the threads had written it.
+                let arrived = is_posted(t) && g.is_whole() && matches!(d.at, Where::Device(..));
+                if !arrived && !matches!(d.at, Where::Local(_)) {
                     local.extend(targets.iter().map(|(_, spot)| (d.at, *spot)));
                 }
             }

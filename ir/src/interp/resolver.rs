@@ -154,6 +154,18 @@ impl<'k> Resolver<'k, '_> {
             return err(Code::LAYOUT_SHAPE, span, format!("layout of `{name}` has {} elements", layout.elements()));
         }
         let storage = layout.storage().map_err(place)?;
+        // With constants only, the verifier has seen it.
+        let symbolic = |l: &crate::layout::Layout| {
+            let iters = l.tile.shard.iter().chain(&l.tile.replica);
+            iters.flat_map(|it| [&it.extent, &it.stride]).any(|dim| dim.as_const().is_none())
+        };
+        if ty.layout.as_ref().is_some_and(symbolic)
+            && let Some(at) = layout.shared_place(storage)
+        {
+            let message = format!("two elements of `{name}` have the place {at} in its memory in this launch");
+            return Err(Diagnostic::error(Code::BAD_LAYOUT, span, message)
+                .help("the layout depends on `where` parameters: give values with which it tells the elements apart"));
+        }
         let bytes = ty.dtype.bytes_for(storage).and_then(|b| usize::try_from(b).ok());
         let Some(bytes) = bytes.filter(|b| *b as u64 <= super::MAX_LAUNCH_BYTES) else {
             return err(Code::TOO_LARGE, span, format!("buffer `{name}` of {storage} elements is too large to run"));

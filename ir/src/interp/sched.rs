@@ -47,7 +47,8 @@ pub fn run(kernel: &Kernel, warp_lanes: u32, input: &LaunchInput) -> Result<Laun
     };
     sched.run()?;
     let steps = sched.steps;
-    Ok(LaunchOutput { buffers: sched.world.outputs(), warnings: Vec::new(), steps })
+    let warnings = std::mem::take(&mut sched.world.warnings);
+    Ok(LaunchOutput { buffers: sched.world.outputs(), warnings, steps })
 }
 
 /// Canonical values of scalar and `where` parameters, for each rank in the order of `RKernel::scalars`.
@@ -133,7 +134,7 @@ impl Scheduler<'_, '_> {
         if self.steps + self.world.work / WORK_PER_STEP > self.max_steps {
             let message = format!("no end after {} statements", self.max_steps);
             return Err(Diagnostic::error(Code::DEADLOCK, self.world.k.kernel.span, message)
-                .help("a loop may be too long; the limit can be raised"));
+                .help("a loop may be too long; `--max-steps` of `tilewright run` raises the limit"));
         }
         let (owner, rank) = (strand.cta, cta.rank);
         self.world.ctas[owner] = Some(cta);

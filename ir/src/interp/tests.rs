@@ -344,3 +344,70 @@ fn memory_of_ctas_is_bounded() {
     let source = "kernel k(a: global<i32>[4]) launch(grid = [1], block = [1024]) { local x: f32[2000000]; fill a <- 0 by cta; }\nrun k { }";
     assert_eq!(run_seed(source, 0).expect_err("too large").code, Code::TOO_LARGE);
 }
+
+/// A copy from a peer into memory of this rank, read back by the CTA that ran it.
+fn fetched(copy: &str, block: u32) -> String {
+    format!(
+        "kernel k(comm: devcomm, a: window<f32>[64], b: window<f32>[64], o: global<f32>[64])
+            launch(grid = [1], block = [{block}])
+        {{
+            let n = (me + 1) % comm.lsa_size;
+            {copy}
+            copy o[0..63] <- b[1..64] by cta;
+        }}
+        run k {{ ranks = 2; a = iota; let n = (rank + 1) % ranks; expect o[0..63] == a@n[1..64]; }}"
+    )
+}
+
+#[test]
+fn what_a_waited_copy_brought_is_there_as_after_a_blocking_one() {
+    passes(&fetched("copy b <- a@n by cta;", 64), 504);
+    passes(&fetched("t = copy_async b <- a@n by cta; wait t;", 64), 504);
+    fails(&fetched("copy b <- a@n by warp;", 32).replace("block = [32]", "block = [64]"), Code::RACE, "", "copy");
+    // Threads that are missing cannot meet.
+    let some = "if thread.x < 48 { copy b <- a@n by cta; }";
+    fails(&fetched(some, 64), Code::RACE, "no `sync`", "copy o");
+}
+
+#[test]
+fn layouts_that_fold_elements_are_refused_when_their_numbers_are_known() {
+    let text = |pitch: i64| {
+        format!(
+            "kernel k(a: global<f32>[8, 8] layout S[(8,8):(p,1)], b: global<f32>[8, 8]) where(p: u64)
+                launch(grid = [1], block = [32])
+            {{ copy b <- a by cta; }}
+            run k {{ p = {pitch}; a = iota; }}"
+        )
+    };
+    for pitch in [1, 4, 7] {
+        fails(&text(pitch), Code::BAD_LAYOUT, "two elements of `a`", "a: global");
+    }
+    for pitch in [8, 9, 1024] {
+        assert!(run_seed(&text(pitch), 0).is_ok(), "{pitch}");
+    }
+}
+
+#[test]
+fn reads_of_what_nobody_wrote_are_told_once_a_buffer() {
+    let text = "kernel k(a: global<f32>[8], b: global<f32>[64]) launch(grid = [2], block = [64]) {
+            shared s: f32[64];
+            local r: f32[64] layout S[(64):(1@tx)];
+            local mine: f32[2];
+            copy s[0..8] <- a by cta;
+            sync cta;
+            copy r[0..8] <- s[0..8] by cta;
+            copy r <- s by cta;
+            fill mine[0..1] <- 1.0 by thread;
+            let x = mine[0];
+            let y = mine[1];
+        }
+        run k { a = iota; }";
+    let module = crate::text::parse(text).into_result().expect("parses");
+    let (r, kernel) = (module.runs().next().expect("run"), module.kernel("k").expect("k"));
+    let input = prepare(r, kernel, &|_| Err(String::new())).expect("prepared");
+    let output = run(kernel, 32, &input).expect("runs");
+    let said: Vec<&str> = output.warnings.iter().map(|d| d.message.as_str()).collect();
+    assert_eq!(said.len(), 2, "{said:#?}");
+    assert!(output.warnings.iter().all(|d| d.code == Code::UNDEFINED_READ));
+    assert!(said.iter().any(|m| m.contains("`s[8]`")) && said.iter().any(|m| m.contains("`mine[1]`")), "{said:#?}");
+}

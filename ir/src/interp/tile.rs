@@ -32,6 +32,12 @@ pub(super) struct Group<'m> {
 }
 
 impl Group<'_> {
+    /// Are all threads of the group active, so that they can meet?
+    pub(super) fn is_whole(&self) -> bool {
+        let first = self.threads.first().map_or(0, |t| *t as usize / self.size as usize * self.size as usize);
+        self.threads.len() == self.member.len().saturating_sub(first).min(self.size as usize)
+    }
+
     /// Is the thread one of the group, active or not?
     pub(super) fn covers(&self, tid: u32) -> bool {
         self.threads.first().is_some_and(|first| first / self.size == tid / self.size)

@@ -105,6 +105,9 @@ pub(super) struct World<'r, 'k> {
     owners: Vec<Option<Rc<Owners>>>,
     /// CTAs a rank.
     pub(super) ctas_per_rank: i64,
+    /// Buffers of which something was read that nothing had written, and what is said of it.
+    undefined: Vec<usize>,
+    pub(super) warnings: Vec<Diagnostic>,
     /// Elements accessed and threads stepped, for the limit on the length of a run.
     pub(super) work: u64,
 }
@@ -142,6 +145,8 @@ impl<'r, 'k> World<'r, 'k> {
             rng: SplitMix64::new(input.seed),
             owners: vec![None; k.buffers.len()],
             ctas_per_rank,
+            undefined: Vec::new(),
+            warnings: Vec::new(),
             work: 0,
         }
     }
@@ -187,6 +192,9 @@ impl<'r, 'k> World<'r, 'k> {
         let bits = match at {
             Where::Local(buf) => {
                 self.check_pending(cta, buf, spot, who.span)?;
+                if !cta.is_written(buf, spot.tid, spot.at) {
+                    self.note_undefined(cta, at, spot, who.span);
+                }
                 get_bits(cta.local(buf, spot.tid), b.dtype, spot.at)
             }
             Where::Shared(buf) => get_bits(&cta.shared[buf].bytes, b.dtype, spot.at),
@@ -197,6 +205,24 @@ impl<'r, 'k> World<'r, 'k> {
             self.note_read(cta, at, spot, who)?;
         }
         Ok(bits)
+    }
+
+    /// Warns of the first read of a buffer's memory that nothing has written.
+    fn note_undefined(&mut self, cta: &Cta, at: Where, spot: Spot, span: Span) {
+        // A run so long that its history was dropped knows no writers either.
+        if self.undefined.contains(&at.buf()) || self.events.len() >= MAX_EVENTS {
+            return;
+        }
+        self.undefined.push(at.buf());
+        let mut who = format!("rank {} CTA {}", cta.rank, i64::from(cta.actor) % self.ctas_per_rank.max(1));
+        if matches!(at, Where::Local(_)) {
+            who.push_str(&format!(" thread {}", spot.tid));
+        }
+        let message = format!("{who} reads {}, which nothing has written", self.element(at, spot.x));
+        self.warnings.push(
+            Diagnostic::warning(Code::UNDEFINED_READ, span, message)
+                .help("what is there is undefined: write it first, or read only what was written"),
+        );
     }
 
     fn cell<'c>(&'c mut self, cta: &'c mut Cta, at: Where, spot: Spot) -> &'c mut super::race::Cell {
@@ -212,6 +238,9 @@ impl<'r, 'k> World<'r, 'k> {
         let cell = *self.cell(cta, at, spot);
         if !self.ordered(cta, who, cell.writer) {
             return Err(self.race(cta, at, spot, who, cell.writer, Kind::ReadAfterWrite));
+        }
+        if cell.writer == 0 && matches!(at, Where::Shared(_)) {
+            self.note_undefined(cta, at, spot, who.span);
         }
         if who.events.1 == 0 {
             who.events.1 = self.event(cta, who, false);
@@ -273,7 +302,10 @@ impl<'r, 'k> World<'r, 'k> {
     pub(super) fn store(&mut self, cta: &mut Cta, at: Where, spot: Spot, bits: u64) -> Option<()> {
         let dtype = self.buffer(at).dtype;
         match at {
-            Where::Local(buf) => put_bits(cta.local_mut(buf, spot.tid), dtype, spot.at, bits),
+            Where::Local(buf) => {
+                cta.note_written(buf, spot.tid, spot.at);
+                put_bits(cta.local_mut(buf, spot.tid), dtype, spot.at, bits)
+            }
             Where::Shared(buf) => put_bits(&mut cta.shared[buf].bytes, dtype, spot.at, bits),
             Where::Device(rank, buf) => put_bits(&mut self.device[rank][buf].bytes, dtype, spot.at, bits),
         }

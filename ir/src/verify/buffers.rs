@@ -4,7 +4,7 @@
 //!   `local` buffer at most 64 KiB;
 //! - an alignment is a power of two up to 4096 bytes, and at least one element;
 //! - a layout is well formed, has the elements of the shape, tells them apart, and names threads that the launch has;
-//! - thread axes are for `local` buffers.
+//! - thread axes are for `local` buffers, and an axis that is neither memory nor a thread's is for none.
 
 use super::Checker;
 use crate::diag::{Code, Diagnostic};
@@ -16,7 +16,7 @@ use crate::module::BufferTy;
 use crate::name::Name;
 use crate::space::Space;
 use crate::span::Span;
-use crate::types::unknown_name;
+use crate::types::{nearest, unknown_name};
 
 /// Bytes a buffer in device memory may take: user address space of x86-64 and of both GPU families.
 const MAX_DEVICE_BYTES: i128 = 1 << 47;
@@ -54,6 +54,17 @@ impl Checker<'_> {
             let message = format!("layout of `{name}` in {} memory uses the thread axis `{axis}`", ty.space);
             let d = Diagnostic::error(Code::BAD_LAYOUT, span, message);
             return self.report(d.help("thread axes say which thread holds an element of a `local` buffer"));
+        }
+        let tile = &layout.tile;
+        let used = tile.shard.iter().chain(&tile.replica).map(|it| &it.axis).chain(tile.offset.keys());
+        if let Some(axis) = used.into_iter().find(|a| matches!(a, Axis::Other(_))) {
+            let message = format!("layout of `{name}` uses the axis `{axis}`, which is neither memory nor a thread's");
+            let d = Diagnostic::error(Code::BAD_LAYOUT, span, message);
+            let names = || Axis::NAMED.iter().map(|(_, text)| *text);
+            return self.report(match nearest(axis.as_str(), names()) {
+                Some(likely) => d.help(format!("did you mean `{likely}`?")),
+                None => d.help(format!("the axes of a buffer are {}", names().collect::<Vec<_>>().join(", "))),
+            });
         }
         if self.layout(name, ty, layout, span) {
             self.size(name, ty, span);

@@ -281,7 +281,10 @@ impl Selector<'_> {
         let target = self.cx.target.name;
         let mut d = Diagnostic::error(Code::NO_VARIANT, span, format!("no variant on {target} accepts this copy"))
             .label(text.to_owned());
-        for (name, reject) in rejects() {
+        // Whoever serves other memories or other chips has nothing to say here, unless nobody else has.
+        let elsewhere = |r: &Reject| matches!(r, Reject::Spaces { .. } | Reject::Target { .. });
+        let all_elsewhere = rejects().all(|(_, r)| elsewhere(r));
+        for (name, reject) in rejects().filter(|(_, r)| all_elsewhere || !elsewhere(r)) {
             d = d.help(match reject.fix() {
                 Some(fix) => format!("{name}: {reject}; {fix}"),
                 None => format!("{name}: {reject}"),

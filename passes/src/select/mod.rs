@@ -7,12 +7,14 @@ pub mod engine;
 pub mod partition;
 pub mod rewriter;
 pub mod suggest;
+mod together;
 pub mod variant;
 pub mod view;
 
 pub use engine::time;
 pub use rewriter::{Names, Rewriter};
 pub use suggest::suggest;
+pub use together::together;
 pub use variant::{
     Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo,
 };

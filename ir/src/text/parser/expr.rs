@@ -14,6 +14,9 @@ struct Sub {
     height: u32,
 }
 
+/// Ids as CUDA and HIP name them, and as they are named here.
+const CUDA_IDS: [(&str, &str); 3] = [("threadIdx", "thread"), ("blockIdx", "block"), ("gridDim", "grid")];
+
 impl Sub {
     fn leaf(kind: ExprKind, span: Span) -> Sub {
         Sub { expr: Expr { kind, span }, height: 1 }
@@ -321,6 +324,12 @@ impl Parser<'_> {
                 let Some((field, _)) = CommField::ALL.iter().find(|(_, t)| *t == word) else {
                     let names = CommField::ALL.map(|(_, t)| t);
                     let mut error = self.expected(&format!("a field of the communicator `{name}`"));
+                    let cuda = CUDA_IDS.iter().find(|(theirs, _)| *theirs == name.as_str());
+                    if let (Some((_, ours)), "x" | "y" | "z") = (cuda, word) {
+                        error.message = format!("`{name}.{word}` is written `{ours}.{word}` here");
+                        error.help.push("the ids of a kernel are thread, block and grid".to_owned());
+                        return Err(error);
+                    }
                     match near(word, &names).first() {
                         Some(likely) => error.help.push(format!("did you mean `{name}.{likely}`?")),
                         None => error.help.push(format!("its fields are {}", names.join(", "))),
