@@ -137,6 +137,7 @@ pub fn run_passes(
     observer: &mut dyn Observer,
 ) -> Result<(Module, Vec<Diagnostic>), Vec<Diagnostic>> {
     let module = parse(text).into_result()?;
+    whole_file(&module, text)?;
     let state = pipeline::run_passes(module, passes, &backend::pass_cx(target), observer)?;
     Ok((state.module, state.warnings))
 }

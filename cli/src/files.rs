@@ -52,6 +52,14 @@ fn read_limited(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
+/// Do both paths lead to one file that exists? `-` is none.
+pub fn are_same(a: &Path, b: &Path) -> bool {
+    match (fs::canonicalize(a), fs::canonicalize(b)) {
+        (Ok(x), Ok(y)) => x == y && x.is_file() && a != Path::new("-"),
+        _ => false,
+    }
+}
+
 /// Writes a file whole or not at all.
 ///
 /// A path that is no regular file (`/dev/null`, a pipe) is written to directly: there is nothing to rename over.

@@ -43,6 +43,8 @@ pub struct Session {
     closed: bool,
     /// The first other fault of standard output.
     fault: Option<std::io::Error>,
+    /// What was told of the input so far, as JSON.
+    pub told: Vec<serde_json::Value>,
 }
 
 impl Session {
@@ -56,6 +58,7 @@ impl Session {
             err_is_terminal: std::io::stderr().is_terminal(),
             closed: false,
             fault: None,
+            told: Vec::new(),
         }
     }
 

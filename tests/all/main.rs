@@ -6,5 +6,6 @@ mod edges;
 mod examples;
 mod field_reports;
 mod malformed;
+mod sim_machine;
 mod stages;
 mod suggest;

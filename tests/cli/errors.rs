@@ -104,3 +104,57 @@ fn outputs_are_whole_or_not_there() {
     tilewright(&["compile", &good, "--emit", "lowered", "-o", &folder.path("no/such")]).ends(1).says(&["cannot write"]);
     assert_eq!(folder.names(), ["bad.tile", "dir", "good.tile"]);
 }
+
+#[test]
+fn json_is_answered_on_failure_too() {
+    let folder = Folder::new("json-failure");
+    let bad = folder.write("bad.tile", GOOD.replace("<- a", "<- nothing"));
+    let out = folder.path("out.tile");
+    for args in [
+        &["run", &bad, "--json"][..],
+        &["report", &bad, "--json"],
+        &["check", &bad, "--json"],
+        &["compile", &bad, "--json", "--emit", "lowered", "-o", &out],
+    ] {
+        let outcome = tilewright(args).ends(1).says(&["error[TW0005]"]);
+        let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("one JSON value");
+        assert_eq!(json["ok"], false, "{args:?}");
+        let found = &json["diagnostics"][0];
+        assert_eq!((found["code"].as_str(), found["severity"].as_str()), (Some("TW0005"), Some("error")));
+        assert_eq!((&found["at"]["line"], &found["at"]["column"]), (&4.into(), &15.into()), "{args:?}");
+        assert!(found["message"].as_str().is_some_and(|m| m.contains("nothing")) && found["file"] == *bad);
+    }
+    for args in [&["report", "no-such-file", "--json"][..], &["layout", "S[(8:1)]]", "--json"]] {
+        let outcome = tilewright(args).ends(1);
+        let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("one JSON value");
+        assert!(json["ok"] == false && (json["error"].is_string() || json["diagnostics"][0].is_object()), "{json}");
+    }
+    let good = folder.write("good.tile", GOOD);
+    let checked = tilewright(&["check", &good, "--json"]).ends(0);
+    let json: serde_json::Value = serde_json::from_str(&checked.out).expect("JSON");
+    assert_eq!((&json["ok"], &json["kernels"]), (&true.into(), &1.into()));
+    let made = tilewright(&["compile", &good, "--json", "--emit", "lowered", "-o", &out]).ends(0);
+    let json: serde_json::Value = serde_json::from_str(&made.out).expect("JSON");
+    assert_eq!(json["bytes"], std::fs::metadata(&out).expect("written").len());
+}
+
+#[test]
+fn nothing_overwrites_its_source() {
+    let folder = Folder::new("overwrite");
+    let source = folder.write("k.tile", GOOD);
+    let around = format!("{}/../{}", folder.path(""), source.rsplit('/').nth(1).unwrap_or_default());
+    for out in [source.clone(), format!("{around}/k.tile")] {
+        let outcome = tilewright(&["compile", &source, "--emit", "lowered", "-o", &out]).ends(1);
+        outcome.says(&["is the source itself"]);
+        assert_eq!(std::fs::read_to_string(&source).expect("still there"), GOOD);
+    }
+}
+
+#[test]
+fn an_empty_file_is_an_error_for_every_command() {
+    for args in
+        [&["check", "-"][..], &["report", "-"], &["compile", "-"], &["run", "-"], &["opt", "-", "--passes", "verify"]]
+    {
+        with_input(args, b"\n").ends(1).says(&["there is no kernel in this file"]);
+    }
+}

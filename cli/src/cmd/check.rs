@@ -15,6 +15,9 @@ pub(super) struct Args {
     /// Also check that it compiles for this target
     #[arg(long, value_name = "TARGET", value_parser = parse_target)]
     target: Option<&'static Target>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
@@ -25,6 +28,12 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     };
     let count = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     let (kernels, runs) = (module.kernels().count(), module.runs().count());
+    if args.json {
+        let (file, told) = (&input.name, &session.told);
+        let all =
+            serde_json::json!({ "ok": true, "file": file, "kernels": kernels, "runs": runs, "diagnostics": told });
+        session.print(&format!("{all:#}\n"));
+    }
     let on = args.target.map_or(String::new(), |target| format!(" for {}", target.name));
     session.say(&format!("{}: ok{on}, {}, {}\n", input.name, count(kernels, "kernel"), count(runs, "run block")));
     Ok(())

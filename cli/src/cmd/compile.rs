@@ -12,7 +12,7 @@ use super::{Input, Stop, parse_target, put};
 use crate::backend::Want;
 use crate::observe::Watcher;
 use crate::session::{Clock, Session};
-use crate::{Compiled, bundle, ptxas};
+use crate::{Compiled, bundle, files, ptxas};
 
 /// Compiles a file for a target and writes one stage of it
 #[derive(Debug, clap::Args)]
@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// The ptxas that makes objects for CUDA targets [default: the one on PATH]
     #[arg(long, value_name = "PATH")]
     ptxas: Option<PathBuf>,
+    /// Say as JSON on standard output what was written, or what went wrong; needs -o
+    #[arg(long, requires = "output", conflicts_with = "print_after")]
+    pub(super) json: bool,
 }
 
 /// Stages that can be written.
@@ -70,6 +73,14 @@ impl Emit {
 
 pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     let input = Input::read(&args.file)?;
+    if let Some(out) = &args.output
+        && files::are_same(&args.file, out)
+    {
+        return Err(Stop::Input(format!("`{}` is the source itself: -o would overwrite it", out.display())));
+    }
+    if args.json && args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Stop::Usage("--json and the output cannot both go to standard output".to_owned()));
+    }
     // Found before the work, so that a missing tool is known at once.
     let needs_ptxas = args.emit == Emit::Obj && args.target.vendor == Vendor::Nvidia;
     let ptxas =
@@ -84,7 +95,17 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     }
     let compiled = result?;
     let bytes = output(args.emit, &compiled, ptxas.as_deref()).map_err(Stop::Input)?;
-    put(session, args.output.as_ref(), &bytes, &format!("--emit {}", name(args.emit)))
+    put(session, args.output.as_ref(), &bytes, &format!("--emit {}", name(args.emit)))?;
+    if args.json {
+        let output = args.output.as_ref().map(|out| out.display().to_string());
+        let (emit, target, bytes) = (name(args.emit), args.target.name, bytes.len());
+        let all = serde_json::json!({
+            "ok": true, "file": input.name, "target": target, "emit": emit, "output": output, "bytes": bytes,
+            "diagnostics": session.told,
+        });
+        session.print(&format!("{all:#}\n"));
+    }
+    Ok(())
 }
 
 fn name(emit: Emit) -> String {

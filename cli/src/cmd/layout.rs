@@ -33,7 +33,7 @@ pub(super) struct Args {
     svg: Option<PathBuf>,
     /// Print JSON instead of words and a picture
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// Answer requests: one JSON object a line on standard input, one answer a line on standard output
     #[arg(long, conflicts_with_all = ["layout", "shape", "svg", "json", "threads", "dtype"])]
     batch: bool,

@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod explain;
 mod fmt;
+mod json;
 mod layout;
 mod opt;
 mod report;
@@ -48,6 +49,20 @@ enum Command {
     Explain(explain::Args),
 }
 
+impl Command {
+    /// Is JSON asked for?
+    fn wants_json(&self) -> bool {
+        match self {
+            Command::Run(args) => args.json,
+            Command::Compile(args) => args.json,
+            Command::Report(args) => args.json,
+            Command::Check(args) => args.json,
+            Command::Layout(args) => args.json,
+            Command::Opt(_) | Command::Fmt(_) | Command::Targets(_) | Command::Explain(_) => false,
+        }
+    }
+}
+
 /// The target of a command that names none.
 static DEFAULT_TARGET: &Target = &tilewright_target::GFX950;
 
@@ -81,9 +96,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> 
     };
     let status = match result {
         Ok(()) => 0,
-        Err(Stop::Told) => 1,
+        Err(Stop::Told) => {
+            answer_failure(&args.command, None, session);
+            1
+        }
         Err(Stop::Input(why)) => {
             session.say(&format!("error: {why}\n"));
+            answer_failure(&args.command, Some(&why), session);
             1
         }
         Err(Stop::Usage(why)) => {
@@ -97,6 +116,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> 
             1
         }
         None => status,
+    }
+}
+
+/// The JSON of a command that ends without success, where it was asked for.
+fn answer_failure(command: &Command, why: Option<&str>, session: &mut Session) {
+    if command.wants_json() {
+        let text = json::failure(&session.told, why);
+        session.print(&text);
     }
 }
 
@@ -177,6 +204,7 @@ impl Input {
         let source = Source { name: &self.name, text: &self.text };
         let text = render(diagnostics, source, session.colour());
         session.say(&text);
+        session.told.extend(json::diagnostics(diagnostics, &self.name, &self.text));
     }
 
     /// Shows them and stops.

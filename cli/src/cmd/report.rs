@@ -18,7 +18,7 @@ pub(super) struct Args {
     target: &'static Target,
     /// Print JSON instead of a table
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {

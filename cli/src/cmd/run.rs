@@ -39,7 +39,7 @@ pub(super) struct Args {
     max_steps: u64,
     /// Print JSON instead of a table
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// A device that was found by its name.

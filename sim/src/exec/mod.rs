@@ -8,6 +8,7 @@
 //! register numbers of an instruction were checked against what the wave has before its function is called.
 
 mod access;
+pub(crate) mod control;
 mod convert;
 mod dpp;
 pub(crate) mod ds;
@@ -33,9 +34,7 @@ use crate::fault::Exec;
 use crate::isa::{Inst, Op};
 use crate::wave::WaveState;
 
-pub(crate) use operand::{
-    PRIVATE_BASE_HI, SHARED_BASE_HI, scalar_number, scalar32, scalar64, set_scalar32, set_scalar64, vector_index,
-};
+pub(crate) use operand::{PRIVATE_BASE_HI, SHARED_BASE_HI, scalar_number, scalar32, scalar64, vector_index};
 
 /// What an instruction does to the registers of its wave.
 pub(crate) type AluFn = fn(&mut WaveState, &Inst) -> Exec;

@@ -4,11 +4,14 @@
 //! Must hold: pure functions of the code bytes and the chip; no input panics; an encoding that is not in the tables, or that sets
 //! a bit that must be zero, is an error and never a guess.
 
+pub mod decode;
 pub mod inst;
 pub mod op;
 pub mod operand;
+mod print;
 pub mod table;
 
+pub use decode::{DecodeError, Why, decode};
 pub use inst::{Format, Inst};
 pub use op::Op;
 pub use operand::{Dpp, InlineFloat, Lanes, MemMods, Mods, Operand, Sdwa, Sel, Unused};

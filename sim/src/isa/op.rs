@@ -76,6 +76,9 @@ operations! {
     SBitcmp1B64 "s_bitcmp1_b64", SSetvskip "s_setvskip", SSetGprIdxOn "s_set_gpr_idx_on", SCmpEqU64 "s_cmp_eq_u64",
     SCmpLgU64 "s_cmp_lg_u64",
     // SOPP
+    SWakeup "s_wakeup", SBarrier "s_barrier", SIcacheInv "s_icache_inv", STtracedata "s_ttracedata",
+    SEndpgmSaved "s_endpgm_saved", SSetGprIdxOff "s_set_gpr_idx_off",
+    SEndpgmOrderedPsDone "s_endpgm_ordered_ps_done",
     SNop "s_nop", SEndpgm "s_endpgm", SBranch "s_branch", SCbranchScc0 "s_cbranch_scc0",
     SCbranchScc1 "s_cbranch_scc1", SCbranchVccz "s_cbranch_vccz", SCbranchVccnz "s_cbranch_vccnz",
     SCbranchExecz "s_cbranch_execz", SCbranchExecnz "s_cbranch_execnz", SSetkill "s_setkill", SWaitcnt "s_waitcnt",
@@ -136,6 +139,7 @@ operations! {
     VDot2cF32F16 "v_dot2c_f32_f16", VDot2cI32I16 "v_dot2c_i32_i16", VDot4cI32I8 "v_dot4c_i32_i8",
     VDot8cI32I4 "v_dot8c_i32_i4", VFmacF32 "v_fmac_f32", VPkFmacF16 "v_pk_fmac_f16", VXnorB32 "v_xnor_b32",
     // VOP1
+    VNop "v_nop", VClrexcp "v_clrexcp",
     VMovB32 "v_mov_b32", VReadfirstlaneB32 "v_readfirstlane_b32", VCvtI32F64 "v_cvt_i32_f64",
     VCvtF64I32 "v_cvt_f64_i32", VCvtF32I32 "v_cvt_f32_i32", VCvtF32U32 "v_cvt_f32_u32", VCvtU32F32 "v_cvt_u32_f32",
     VCvtI32F32 "v_cvt_i32_f32", VCvtF16F32 "v_cvt_f16_f32", VCvtF32F16 "v_cvt_f32_f16",

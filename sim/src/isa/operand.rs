@@ -180,7 +180,8 @@ pub struct Dpp {
 /// Sub-dword addressing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sdwa {
-    /// Which part of the destination is written; absent for compares, which write a mask.
+    /// Which part of the destination is written; absent for compares, which write a mask, and for conversions from 8-bit
+    /// floats, which write whole registers.
     pub dst_sel: Option<Sel>,
     /// What happens to the other parts.
     pub dst_unused: Unused,

@@ -1,61 +1,208 @@
-//! The machine: GPUs with compute units, workgroups and waves, and the loop that lets one of them move at a time.
+//! The machine: GPUs with compute units, workgroups and waves, and the loop that lets one thing at a time move.
 //!
-//! # The seams between the rooms
-//! Everything below is plain calls between modules of this crate; no traits except where engines are plugged in.
+//! # The model
+//! A GPU (rank) has `cus` compute units, spread over `xcds` XCDs. A launch's workgroups are given out in order of their linear
+//! id, in turn over the XCDs, each to a compute unit with room for its waves, vector registers and LDS; what does not fit waits
+//! until others have ended. A [`Schedule`] says which wave runs and for how many instructions. Between turns, memory
+//! operations in flight are performed, cache lines evicted and engines moved, by the seed's choice. Time is the number of
+//! executed instructions.
 //!
-//! ## What the machine asks of memory (`mem`, and `exec::{flat,ds,smem,mubuf}`)
-//! ```text
-//! // Everything that an instruction which touches memory may use. Defined in `mem`, built by the machine per instruction.
-//! pub struct Port<'a> {
-//!     pub wave: &'a mut WaveState,       // registers, EXEC, counters, id (actor, rank, xcd, cu, group)
-//!     pub pending: &'a mut Pending,      // this wave's operations in flight (type of `mem`, `Default`)
-//!     pub lds: &'a mut Lds,              // its workgroup's LDS: `Lds::new(bytes, checks)` (type of `mem`)
-//!     pub memory: &'a mut Memory,        // all global memory with caches, clocks and shadows
-//!     pub rng: &'a mut Rng,
-//! }
-//! // Issue: computes addresses under EXEC, captures store data, raises wave.vmcnt / lgkmcnt, marks destinations busy.
-//! // `inst` outlives the call only as a copy. pc of the instruction is passed, wave.pc already points behind it.
-//! exec::flat::issue(port: &mut Port, inst: &Inst, pc: u64) -> Exec        // FLAT, GLOBAL, SCRATCH
-//! exec::ds::issue(port, inst, pc) -> Exec                                  // DS except ds_*permute/swizzle without memory: also here
-//! exec::smem::issue(port, inst, pc) -> Exec                                // s_load, s_buffer_load, s_memtime, s_dcache_*
-//! exec::mubuf::issue(port, inst, pc) -> Exec                               // MUBUF, buffer_wbl2, buffer_inv
-//! // Completion. `step` performs at most one operation that the hardware's order allows, chosen by rng; true if one was.
-//! mem::step(port: &mut Port) -> Exec<bool>
-//! // `s_waitcnt`: performs operations until wave.vmcnt <= vm and wave.lgkmcnt <= lgkm (u32::MAX = no wait).
-//! mem::wait(port: &mut Port, vm: u32, lgkm: u32) -> Exec
-//! // After s_endpgm: stores and atomics without return may still be in flight; memory takes them over and performs them later.
-//! mem::retire(port: &mut Port) -> Exec
-//! // The wave's clock. At a launch the waves see all that the host did; when a wave ends the host sees what it did and completed.
-//! Memory::begin_wave(&mut self, rank: u32) -> u32 /* actor */;   Memory::end_wave(&mut self, actor: u32)
-//! // All waves of a workgroup arrived at s_barrier: joins their clocks.
-//! Memory::barrier(&mut self, actors: &[u32])
-//! // Lets memory itself move: an eviction of a dirty line or an orphaned store; true if something changed.
-//! Memory::idle_step(&mut self, rng: &mut Rng) -> Exec<bool>
-//! // Writes back every dirty line and performs every orphaned store (before a deadlock is declared); true if something changed.
-//! Memory::settle(&mut self, rng: &mut Rng) -> Exec<bool>
-//! // Rises whenever bytes that any observer could load change to a different value; never for a store of the same value.
-//! Memory::version(&self) -> u64
-//! // Code and kernel arguments: address of a fresh read-only allocation on `rank` (zeroed / filled by the caller).
-//! Memory::allocate(&mut self, rank: u32, bytes: u64, align: u64, kind: MemoryType) -> Exec<u64>
-//! Memory::host_write(&mut self, address: u64, bytes: &[u8]) -> Exec;  Memory::host_read(&mut self, address: u64, out: &mut [u8]) -> Exec
-//! ```
+//! # How faults are placed
+//! `exec` and `mem` return a fault with at most lane and the pc of the issue; this room adds kernel, rank, workgroup, wave, the
+//! offset in the kernel and the source line.
 //!
-//! ## What the machine asks of the engines (`sdma`, `node`)
-//! The machine owns a `Box<dyn Engines>` (trait below):
-//! ```text
-//! pub trait Engines {
-//!     // One engine (chosen by rng) makes one step: one packet or a piece of one.
-//!     fn step(&mut self, memory: &mut Memory, rng: &mut Rng) -> Exec<Moved>;   // Moved::{Yes, No}
-//!     // A sentence for each engine that has work: "queue (2,0) of rank 1 parked at packet 5: waits for [0x..] >= 3, value 2".
-//!     fn waits(&self, memory: &Memory) -> Vec<String>;
-//!     // What the memory at `address` is, for the wait graph: "signal (from rank 1, queue 0) of rank 2"; None if unknown.
-//!     fn describe(&self, address: u64) -> Option<String>;
-//! }
-//! ```
-//! A store to a doorbell is performed in `mem` like any other; memory keeps `Memory::doorbells: VecDeque<(address, value)>`
-//! of stores to allocations of type `Doorbell`, with the actor's clock, and `Engines::step` drains it.
-//!
-//! ## How faults are placed
-//! `issue` returns a fault with at most lane and pc; `mem::step` and `mem::wait` give the pc of the issue; the machine adds
-//! the rest ([`Fault::placed`](crate::fault::Fault::placed)). `mem` has its own kinds in `mem/fault.rs` (`MemFault`, with
-//! `thiserror`) and adds `#[error(transparent)] Memory(MemFault)` to `FaultKind`; `sdma` the same with `Engine(SdmaFault)`.
+//! What must hold here: no panic on any object, launch or code; the same seed, config and calls give the same run; a run ends
+//! with all waves ended, with a fault, or at a limit in steps.
+
+mod code;
+mod deadlock;
+mod dispatch;
+mod group;
+mod kernarg;
+mod lines;
+mod ports;
+mod run;
+mod schedule;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use tilewright_target::Target;
+
+pub use code::ModuleId;
+pub use ports::{Engines, HostEvent, NoEngines};
+pub use schedule::Schedule;
+
+use code::{Decoded, Module};
+use dispatch::Running;
+use group::Group;
+use schedule::Turns;
+
+use crate::fault::{Exec, Fault, FaultKind, Place};
+use crate::loader::CodeObject;
+use crate::mem::{Memory, MemoryConfig};
+use crate::rng::Rng;
+
+/// How a machine is built and run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimConfig {
+    /// Seed of every choice.
+    pub seed: u64,
+    /// Compute units of a GPU. A real one has 304 (gfx942) or 256 (gfx950); fewer keep the model small, and enough for the
+    /// workgroups of a test to be resident together.
+    pub cus: u32,
+    /// XCDs of a GPU: L2 caches. A real one has 8; two are enough to see what one L2 hides from another.
+    pub xcds: u32,
+    /// Whether undefined values, registers in flight and races are checked. Bounds always are.
+    pub checks: bool,
+    /// Which wave runs next.
+    pub schedule: Schedule,
+    /// Most instructions of all [`Sim::run`] calls together until the next launch; a run that needs more is a fault.
+    pub limit: u64,
+    /// Whether a node that stands still is looked for and reported before the limit.
+    pub detect_deadlock: bool,
+}
+
+impl Default for SimConfig {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            cus: 16,
+            xcds: 2,
+            checks: true,
+            schedule: Schedule::default(),
+            limit: 1_000_000_000,
+            detect_deadlock: true,
+        }
+    }
+}
+
+/// A kernel's launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The GPU.
+    pub rank: u32,
+    /// Workgroups in x, y, z.
+    pub grid: [u32; 3],
+    /// Work items of a workgroup in x, y, z.
+    pub block: [u32; 3],
+    /// The bytes of the explicit arguments as the kernel's metadata lays them out; hidden ones are added.
+    pub args: Vec<u8>,
+    /// LDS bytes beyond those that the kernel declares.
+    pub dynamic_lds: u32,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All waves have ended.
+    Ended,
+    /// The steps were used up.
+    OutOfSteps,
+}
+
+/// A wave that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaveReport {
+    /// Where it stands.
+    pub at: Place,
+    /// What it does, in words.
+    pub doing: String,
+    /// Instructions that it has executed.
+    pub instructions: u64,
+}
+
+/// A node of simulated GPUs.
+#[derive(Debug)]
+pub struct Sim {
+    /// All memory of the node.
+    pub memory: Memory,
+    config: SimConfig,
+    target: &'static Target,
+    rng: Rng,
+    modules: Vec<Module>,
+    /// Decoded instructions by module and kernel.
+    codes: Vec<Decoded>,
+    code_index: BTreeMap<(usize, usize), usize>,
+    launches: Vec<Running>,
+    /// Slots of workgroups; empty ones are reused.
+    groups: Vec<Option<Group>>,
+    /// (order of start, slot, wave) of the waves that can run, ascending.
+    ready: Vec<(u64, usize, usize)>,
+    started: u64,
+    turns: Turns,
+    events: BTreeMap<u64, Vec<HostEvent>>,
+    steps: u64,
+    /// When the node last changed in a way that others can see, and memory's version then.
+    moved_at: u64,
+    moved_version: u64,
+}
+
+impl Sim {
+    /// A node without memory and kernels.
+    pub fn new(target: &'static Target, config: SimConfig) -> Sim {
+        let memory = Memory::new(MemoryConfig { xcds: config.xcds, checks: config.checks });
+        Sim {
+            memory,
+            target,
+            rng: Rng::new(config.seed),
+            config,
+            modules: Vec::new(),
+            codes: Vec::new(),
+            code_index: BTreeMap::new(),
+            launches: Vec::new(),
+            groups: Vec::new(),
+            ready: Vec::new(),
+            started: 0,
+            turns: Turns::default(),
+            events: BTreeMap::new(),
+            steps: 0,
+            moved_at: 0,
+            moved_version: 0,
+        }
+    }
+
+    /// Its configuration.
+    pub const fn config(&self) -> &SimConfig {
+        &self.config
+    }
+
+    /// Instructions executed so far.
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Loads a linked code object.
+    ///
+    /// # Errors
+    /// [`FaultKind::Launch`] with the loader's sentence.
+    pub fn load(&mut self, file: &[u8]) -> Exec<ModuleId> {
+        let object = CodeObject::load(file, self.target)
+            .map_err(|error| Fault::new(FaultKind::Launch { reason: error.to_string() }))?;
+        self.add_object(object, file)
+    }
+
+    /// Takes a code object as it is; `file` is where its line tables are, and may be empty.
+    ///
+    /// # Errors
+    /// [`FaultKind::Launch`] if this machine has no such chip.
+    pub fn add_object(&mut self, object: CodeObject, file: &[u8]) -> Exec<ModuleId> {
+        self.modules.push(Module::new(object, file, self.target)?);
+        Ok(ModuleId(self.modules.len() - 1))
+    }
+
+    /// The object behind a module.
+    ///
+    /// # Panics
+    /// If the id came from another machine.
+    pub fn object(&self, module: ModuleId) -> &CodeObject {
+        &self.modules[module.0].object
+    }
+
+    /// Plans something for when `step` instructions have been executed.
+    pub fn at(&mut self, step: u64, event: HostEvent) {
+        self.events.entry(step).or_default().push(event);
+    }
+}

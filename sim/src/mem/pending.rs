@@ -39,6 +39,8 @@ pub struct Pending {
     memory_tick: u32,
     local_tick: u32,
     pub(super) scratch: Scratch,
+    /// Address and bytes of the last load of global memory, by its first lane.
+    last_load: Option<(u64, u32)>,
 }
 
 /// Most operations that the hardware's counters hold.
@@ -64,6 +66,11 @@ impl Pending {
     /// Where the oldest operation was issued that no `s_waitcnt` has waited for.
     pub fn oldest(&self) -> Option<u64> {
         self.queue.first().map(|op| op.pc)
+    }
+
+    /// Address and bytes of the last load of global memory, by its first lane: what a wave that goes round in a loop polls.
+    pub const fn last_load(&self) -> Option<(u64, u32)> {
+        self.last_load
     }
 
     /// An operation to fill in.
@@ -113,6 +120,9 @@ impl Port<'_> {
                 true => self.wave.sgpr_busy |= scalar_mask(first, count),
                 false => self.wave.set_vgpr_busy(first, count),
             }
+        }
+        if op.what == What::Load && op.global != 0 {
+            self.pending.last_load = Some((op.address[op.global.trailing_zeros() as usize % LANES], op.bytes as u32));
         }
         self.pending.waiting += 1;
         self.pending.queue.push(op);

@@ -2,7 +2,7 @@
 //!
 //! Must hold: see [`super`].
 
-use super::{ATOMIC, GDS, GFX950, KEEPS, LOAD, NO_GDS, Row, ST64, STORE, TWO, Ty, rows};
+use super::{ATOMIC, GDS, GFX950, KEEPS, LOAD, Row, ST64, STORE, TWO, Ty, rows};
 use crate::isa::op::Op;
 
 rows! {
@@ -28,7 +28,7 @@ rows! {
     17 DsCmpstF32 <- B32 B32 B32 | ATOMIC;
     18 DsMinF32 <- B32 B32 | ATOMIC;
     19 DsMaxF32 <- B32 B32 | ATOMIC;
-    20 DsNop <- | NO_GDS;
+    20 DsNop <-;
     21 DsAddF32 <- B32 B32 | ATOMIC;
     23 DsPkAddF16 <- B32 B32 | ATOMIC;
     24 DsPkAddBf16 <- B32 B32 | ATOMIC;
@@ -65,8 +65,8 @@ rows! {
     59 DsReadI16 B32 <- B32 | LOAD;
     60 DsReadU16 B32 <- B32 | LOAD;
     61 DsSwizzleB32 B32 <- B32;
-    62 DsPermuteB32 B32 <- B32 B32 | NO_GDS;
-    63 DsBpermuteB32 B32 <- B32 B32 | NO_GDS;
+    62 DsPermuteB32 B32 <- B32 B32;
+    63 DsBpermuteB32 B32 <- B32 B32;
     64 DsAddU64 <- B32 B64 | ATOMIC;
     65 DsSubU64 <- B32 B64 | ATOMIC;
     66 DsRsubU64 <- B32 B64 | ATOMIC;

@@ -132,16 +132,16 @@ pub const LOAD: u32 = 1 << 7;
 pub const STORE: u32 = 1 << 8;
 /// Memory: it reads, changes and writes.
 pub const ATOMIC: u32 = 1 << 9;
-/// Memory: the loaded data goes to LDS.
+/// Memory: the loaded data goes to LDS (MUBUF: with the bit `lds`).
 pub const TO_LDS: u32 = 1 << 10;
 /// DS: two offsets of 8 bits.
 pub const TWO: u32 = 1 << 11;
 /// DS: the second offset counts 64 elements.
 pub const ST64: u32 = 1 << 12;
-/// DS: only with the bit `gds`.
+/// DS: with the bit `gds`; all others without it, since these chips have no global data share.
 pub const GDS: u32 = 1 << 13;
-/// DS: only without the bit `gds`.
-pub const NO_GDS: u32 = 1 << 14;
+/// SDWA always writes the whole destination.
+pub const WHOLE: u32 = 1 << 14;
 /// A matrix instruction.
 pub const MATRIX: u32 = 1 << 15;
 /// SOPP, SOPK: the immediate is a branch distance in dwords.
@@ -154,8 +154,6 @@ pub const COUNTERS: u32 = 1 << 18;
 pub const MESSAGE: u32 = 1 << 19;
 /// The immediate is register-index modes.
 pub const GPR_IDX: u32 = 1 << 20;
-/// The immediate is printed as a hexadecimal bit pattern.
-pub const HEX: u32 = 1 << 21;
 /// The immediate is printed only if it is not 0.
 pub const OPTIONAL: u32 = 1 << 22;
 /// A 32-bit literal follows as part of the instruction.
@@ -164,6 +162,10 @@ pub const LITERAL: u32 = 1 << 23;
 pub const IMM: u32 = 1 << 24;
 /// The destination register is only read.
 pub const DST_READ: u32 = 1 << 25;
+/// MUBUF: only gfx950 has the form with the bit `lds`.
+pub const LDS950: u32 = 1 << 27;
+/// The first source is a register: no constant, and no scalar register in a vector instruction.
+pub const REGISTER_ONLY: u32 = 1 << 26;
 
 /// Modifier bits of a 64-bit vector encoding, in the order of the row's pattern: three of `neg`, three of `abs` (`neg_hi`), then
 /// `clamp`. VOP3 goes on with two of `omod` and four of `op_sel`; VOP3P with three of `op_sel` and three of `op_sel_hi`.

@@ -3,13 +3,13 @@
 //! Must hold: see [`super`]. The vector address is 0, 1 or 2 dwords by `offen` and `idxen`; the destination of an atomic is
 //! written only with the bit `sc0`.
 
-use super::{ATOMIC, GFX950, KEEPS, LOAD, Row, STORE, Ty, rows};
+use super::{ATOMIC, GFX950, KEEPS, LDS950, LOAD, Row, STORE, TO_LDS, Ty, rows};
 use crate::isa::op::Op;
 
 rows! {
     /// Buffers.
     MUBUF:
-    0 BufferLoadFormatX B32 <- B32 None S128 S32 | LOAD;
+    0 BufferLoadFormatX B32 <- B32 None S128 S32 | LOAD TO_LDS;
     1 BufferLoadFormatXy B64 <- B32 None S128 S32 | LOAD;
     2 BufferLoadFormatXyz W3 <- B32 None S128 S32 | LOAD;
     3 BufferLoadFormatXyzw W4 <- B32 None S128 S32 | LOAD;
@@ -25,14 +25,14 @@ rows! {
     13 BufferStoreFormatD16Xy <- B32 B32 S128 S32 | STORE;
     14 BufferStoreFormatD16Xyz <- B32 B64 S128 S32 | STORE;
     15 BufferStoreFormatD16Xyzw <- B32 B64 S128 S32 | STORE;
-    16 BufferLoadUbyte B32 <- B32 None S128 S32 | LOAD;
-    17 BufferLoadSbyte B32 <- B32 None S128 S32 | LOAD;
-    18 BufferLoadUshort B32 <- B32 None S128 S32 | LOAD;
-    19 BufferLoadSshort B32 <- B32 None S128 S32 | LOAD;
-    20 BufferLoadDword B32 <- B32 None S128 S32 | LOAD;
+    16 BufferLoadUbyte B32 <- B32 None S128 S32 | LOAD TO_LDS;
+    17 BufferLoadSbyte B32 <- B32 None S128 S32 | LOAD TO_LDS;
+    18 BufferLoadUshort B32 <- B32 None S128 S32 | LOAD TO_LDS;
+    19 BufferLoadSshort B32 <- B32 None S128 S32 | LOAD TO_LDS;
+    20 BufferLoadDword B32 <- B32 None S128 S32 | LOAD TO_LDS;
     21 BufferLoadDwordx2 B64 <- B32 None S128 S32 | LOAD;
-    22 BufferLoadDwordx3 W3 <- B32 None S128 S32 | LOAD;
-    23 BufferLoadDwordx4 W4 <- B32 None S128 S32 | LOAD;
+    22 BufferLoadDwordx3 W3 <- B32 None S128 S32 | LOAD TO_LDS LDS950;
+    23 BufferLoadDwordx4 W4 <- B32 None S128 S32 | LOAD TO_LDS LDS950;
     24 BufferStoreByte <- B32 B32 S128 S32 | STORE;
     25 BufferStoreByteD16Hi <- B32 B32 S128 S32 | STORE;
     26 BufferStoreShort <- B32 B32 S128 S32 | STORE;

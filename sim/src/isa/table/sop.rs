@@ -2,7 +2,9 @@
 //!
 //! Must hold: see [`super`]. A tied source stands once in the row and is read and written.
 
-use super::{COUNTERS, DST_READ, GPR_IDX, HEX, HWREG, IMM, LABEL, LITERAL, MESSAGE, OPTIONAL, Row, TIED, Ty, rows};
+use super::{
+    COUNTERS, DST_READ, GPR_IDX, HWREG, IMM, LABEL, LITERAL, MESSAGE, OPTIONAL, REGISTER_ONLY, Row, TIED, Ty, rows,
+};
 use crate::isa::op::Op;
 
 rows! {
@@ -66,22 +68,22 @@ rows! {
 rows! {
     /// A 16-bit immediate.
     SOPK:
-    0 SMovkI32 B32 <- | IMM HEX;
-    1 SCmovkI32 B32 <- | IMM HEX;
-    2 SCmpkEqI32 <- B32 | IMM DST_READ HEX;
-    3 SCmpkLgI32 <- B32 | IMM DST_READ HEX;
-    4 SCmpkGtI32 <- B32 | IMM DST_READ HEX;
-    5 SCmpkGeI32 <- B32 | IMM DST_READ HEX;
-    6 SCmpkLtI32 <- B32 | IMM DST_READ HEX;
-    7 SCmpkLeI32 <- B32 | IMM DST_READ HEX;
-    8 SCmpkEqU32 <- B32 | IMM DST_READ HEX;
-    9 SCmpkLgU32 <- B32 | IMM DST_READ HEX;
-    10 SCmpkGtU32 <- B32 | IMM DST_READ HEX;
-    11 SCmpkGeU32 <- B32 | IMM DST_READ HEX;
-    12 SCmpkLtU32 <- B32 | IMM DST_READ HEX;
-    13 SCmpkLeU32 <- B32 | IMM DST_READ HEX;
-    14 SAddkI32 B32 <- B32 | IMM TIED HEX;
-    15 SMulkI32 B32 <- B32 | IMM TIED HEX;
+    0 SMovkI32 B32 <- | IMM;
+    1 SCmovkI32 B32 <- | IMM;
+    2 SCmpkEqI32 <- B32 | IMM DST_READ;
+    3 SCmpkLgI32 <- B32 | IMM DST_READ;
+    4 SCmpkGtI32 <- B32 | IMM DST_READ;
+    5 SCmpkGeI32 <- B32 | IMM DST_READ;
+    6 SCmpkLtI32 <- B32 | IMM DST_READ;
+    7 SCmpkLeI32 <- B32 | IMM DST_READ;
+    8 SCmpkEqU32 <- B32 | IMM DST_READ;
+    9 SCmpkLgU32 <- B32 | IMM DST_READ;
+    10 SCmpkGtU32 <- B32 | IMM DST_READ;
+    11 SCmpkGeU32 <- B32 | IMM DST_READ;
+    12 SCmpkLtU32 <- B32 | IMM DST_READ;
+    13 SCmpkLeU32 <- B32 | IMM DST_READ;
+    14 SAddkI32 B32 <- B32 | IMM TIED;
+    15 SMulkI32 B32 <- B32 | IMM TIED;
     16 SCbranchIFork <- B64 | IMM LABEL DST_READ;
     17 SGetregB32 B32 <- | IMM HWREG;
     18 SSetregB32 <- B32 | IMM HWREG DST_READ;
@@ -121,9 +123,9 @@ rows! {
     26 SBitset1B32 B32 <- B32 | TIED;
     27 SBitset1B64 B64 <- B32 | TIED;
     28 SGetpcB64 B64 <-;
-    29 SSetpcB64 <- B64;
-    30 SSwappcB64 B64 <- B64;
-    31 SRfeB64 <- B64;
+    29 SSetpcB64 <- B64 | REGISTER_ONLY;
+    30 SSwappcB64 B64 <- B64 | REGISTER_ONLY;
+    31 SRfeB64 <- B64 | REGISTER_ONLY;
     32 SAndSaveexecB64 B64 <- B64;
     33 SOrSaveexecB64 B64 <- B64;
     34 SXorSaveexecB64 B64 <- B64;
@@ -134,11 +136,11 @@ rows! {
     39 SXnorSaveexecB64 B64 <- B64;
     40 SQuadmaskB32 B32 <- B32;
     41 SQuadmaskB64 B64 <- B64;
-    42 SMovrelsB32 B32 <- B32;
-    43 SMovrelsB64 B64 <- B64;
+    42 SMovrelsB32 B32 <- B32 | REGISTER_ONLY;
+    43 SMovrelsB64 B64 <- B64 | REGISTER_ONLY;
     44 SMovreldB32 B32 <- B32;
     45 SMovreldB64 B64 <- B64;
-    46 SCbranchJoin <- B32;
+    46 SCbranchJoin <- B32 | REGISTER_ONLY;
     48 SAbsI32 B32 <- B32;
     50 SSetGprIdxIdx <- B32;
     51 SAndn1SaveexecB64 B64 <- B64;
@@ -179,12 +181,14 @@ rows! {
     0 SNop <- | IMM;
     1 SEndpgm <- | IMM OPTIONAL;
     2 SBranch <- | IMM LABEL;
+    3 SWakeup <-;
     4 SCbranchScc0 <- | IMM LABEL;
     5 SCbranchScc1 <- | IMM LABEL;
     6 SCbranchVccz <- | IMM LABEL;
     7 SCbranchVccnz <- | IMM LABEL;
     8 SCbranchExecz <- | IMM LABEL;
     9 SCbranchExecnz <- | IMM LABEL;
+    10 SBarrier <-;
     11 SSetkill <- | IMM;
     12 SWaitcnt <- | IMM COUNTERS;
     13 SSethalt <- | IMM;
@@ -193,11 +197,16 @@ rows! {
     16 SSendmsg <- | IMM MESSAGE;
     17 SSendmsghalt <- | IMM MESSAGE;
     18 STrap <- | IMM;
+    19 SIcacheInv <-;
     20 SIncperflevel <- | IMM;
     21 SDecperflevel <- | IMM;
+    22 STtracedata <-;
     23 SCbranchCdbgsys <- | IMM LABEL;
     24 SCbranchCdbguser <- | IMM LABEL;
     25 SCbranchCdbgsysOrUser <- | IMM LABEL;
     26 SCbranchCdbgsysAndUser <- | IMM LABEL;
+    27 SEndpgmSaved <-;
+    28 SSetGprIdxOff <-;
     29 SSetGprIdxMode <- | IMM GPR_IDX;
+    30 SEndpgmOrderedPsDone <-;
 }

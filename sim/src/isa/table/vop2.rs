@@ -2,7 +2,7 @@
 //!
 //! Must hold: see [`super`]. The mask of `v_cndmask_b32` and carries are `vcc` in the short encoding.
 
-use super::{E64, GFX950, LITERAL, NO_DPP, NO_SDWA, Row, TIED, Ty, rows};
+use super::{E64, GFX950, KEEPS, LITERAL, NO_DPP, NO_SDWA, Row, TIED, Ty, rows};
 use crate::isa::op::Op;
 
 rows! {
@@ -43,9 +43,9 @@ rows! {
     32 VSubF16 F16 <- F16 F16 | E64 "++X ++X + ++ ----";
     33 VSubrevF16 F16 <- F16 F16 | E64 "++X ++X + ++ ----";
     34 VMulF16 F16 <- F16 F16 | E64 "++X ++X + ++ ----";
-    35 VMacF16 F16 <- F16 F16 | E64 NO_SDWA TIED "++X ++X + ++ ----";
-    36 VMadmkF16 F16 <- F16 F16 F16 | LITERAL NO_SDWA NO_DPP;
-    37 VMadakF16 F16 <- F16 F16 F16 | LITERAL NO_SDWA NO_DPP;
+    35 VMacF16 F16 <- F16 F16 | E64 NO_SDWA TIED KEEPS "++X ++X + ++ ----";
+    36 VMadmkF16 F16 <- F16 F16 F16 | LITERAL NO_SDWA NO_DPP KEEPS;
+    37 VMadakF16 F16 <- F16 F16 F16 | LITERAL NO_SDWA NO_DPP KEEPS;
     38 VAddU16 B16 <- B16 B16 | E64 "XXX XXX + XX ----";
     39 VSubU16 B16 <- B16 B16 | E64 "XXX XXX + XX ----";
     40 VSubrevU16 B16 <- B16 B16 | E64 "XXX XXX + XX ----";
@@ -59,7 +59,7 @@ rows! {
     48 VMaxI16 B16 <- B16 B16 | E64 "XXX XXX X XX ----";
     49 VMinU16 B16 <- B16 B16 | E64 "XXX XXX X XX ----";
     50 VMinI16 B16 <- B16 B16 | E64 "XXX XXX X XX ----";
-    51 VLdexpF16 F16 <- F16 B16 | E64 "+-X +-X + ++ ----";
+    51 VLdexpF16 F16 <- F16 F16 | E64 "+-X +-X + ++ ----";
     52 VAddU32 B32 <- B32 B32 | E64 "XXX XXX + XX ----";
     53 VSubU32 B32 <- B32 B32 | E64 "XXX XXX + XX ----";
     54 VSubrevU32 B32 <- B32 B32 | E64 "XXX XXX + XX ----";

@@ -1,0 +1,220 @@
+//! Instructions that the machine must see: branches, waits, barriers, the end, and the hardware registers.
+//!
+//! What must hold here: the program counter of the wave already points behind the instruction; a branch is relative to that.
+
+use super::operand::{scalar32, scalar64, set_scalar32, set_scalar64};
+use crate::fault::{Exec, Fault, FaultKind};
+use crate::isa::{Inst, Op, Operand};
+use crate::wave::{EXEC, VCC, WaveState};
+
+/// What the machine has to do after a control instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    Next,
+    /// The program counter was set; `back` tells that it went backwards.
+    Jumped {
+        /// Whether it went backwards: a loop may have gone round.
+        back: bool,
+    },
+    /// Wait until at most so many operations are in flight; `u32::MAX` where a counter does not matter.
+    Wait {
+        /// Vector memory.
+        vm: u32,
+        /// LDS and scalar memory.
+        lgkm: u32,
+    },
+    /// Wait for the workgroup.
+    Barrier,
+    /// Let others run.
+    Yield,
+    /// The wave has ended.
+    End,
+}
+
+/// Whether `op` belongs here.
+pub(crate) const fn is_control(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SNop
+            | Op::SEndpgm
+            | Op::SBranch
+            | Op::SCbranchScc0
+            | Op::SCbranchScc1
+            | Op::SCbranchVccz
+            | Op::SCbranchVccnz
+            | Op::SCbranchExecz
+            | Op::SCbranchExecnz
+            | Op::SBarrier
+            | Op::SWaitcnt
+            | Op::SSleep
+            | Op::SSetprio
+            | Op::SSethalt
+            | Op::STrap
+            | Op::SIcacheInv
+            | Op::SWakeup
+            | Op::SIncperflevel
+            | Op::SDecperflevel
+            | Op::STtracedata
+            | Op::SGetpcB64
+            | Op::SSetpcB64
+            | Op::SSwappcB64
+            | Op::SCallB64
+            | Op::SGetregB32
+            | Op::SSetregB32
+            | Op::SSetregImm32B32
+            | Op::VNop
+            | Op::VClrexcp
+    )
+}
+
+/// Executes a control instruction.
+///
+/// # Errors
+/// A trap, a branch on an undefined condition, or a hardware register that is not simulated.
+pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<Effect> {
+    match inst.op {
+        Op::SEndpgm => Ok(Effect::End),
+        Op::SBarrier => Ok(Effect::Barrier),
+        Op::SSleep => Ok(Effect::Yield),
+        Op::SWaitcnt => Ok(wait_counters(immediate(inst))),
+        Op::STrap => Err(Fault::new(FaultKind::Trap { code: u32::from(immediate(inst) & 0xff) })),
+        Op::SBranch => Ok(branch(wave, inst, true)),
+        Op::SCbranchScc0 | Op::SCbranchScc1 => {
+            if checks && !wave.scc_init {
+                return Err(undefined(inst, "scc"));
+            }
+            let taken = wave.scc == (inst.op == Op::SCbranchScc1);
+            Ok(branch(wave, inst, taken))
+        }
+        Op::SCbranchVccz | Op::SCbranchVccnz => {
+            if checks && wave.sgpr_init >> VCC & 3 != 3 {
+                return Err(undefined(inst, "vcc"));
+            }
+            let taken = (wave.vcc() == 0) == (inst.op == Op::SCbranchVccz);
+            Ok(branch(wave, inst, taken))
+        }
+        Op::SCbranchExecz | Op::SCbranchExecnz => {
+            let taken = (wave.sgpr64(EXEC) == 0) == (inst.op == Op::SCbranchExecz);
+            Ok(branch(wave, inst, taken))
+        }
+        Op::SGetpcB64 => {
+            let pc = wave.pc;
+            set_scalar64(wave, inst.dst, pc);
+            Ok(Effect::Next)
+        }
+        Op::SSetpcB64 | Op::SSwappcB64 => {
+            let (target, next) = (scalar64(wave, inst.src[0], false), wave.pc);
+            if inst.op == Op::SSwappcB64 {
+                set_scalar64(wave, inst.dst, next);
+            }
+            Ok(jump(wave, target & !3))
+        }
+        Op::SCallB64 => {
+            let next = wave.pc;
+            set_scalar64(wave, inst.dst, next);
+            Ok(branch(wave, inst, true))
+        }
+        Op::SGetregB32 | Op::SSetregB32 | Op::SSetregImm32B32 => hardware_register(wave, inst),
+        _ => Ok(Effect::Next),
+    }
+}
+
+/// The 16-bit immediate; zero if there is none.
+fn immediate(inst: &Inst) -> u16 {
+    let found = inst.src.iter().find_map(|operand| match operand {
+        Operand::Simm16(value) => Some(*value as u16),
+        _ => None,
+    });
+    found.unwrap_or(0)
+}
+
+/// The counters of `s_waitcnt` on gfx9: vmcnt in bits 3:0 and 15:14, expcnt in 6:4, lgkmcnt in 11:8. A field of all ones is no
+/// wait.
+const fn wait_counters(immediate: u16) -> Effect {
+    let vm = (immediate & 15 | immediate >> 14 << 4) as u32;
+    let lgkm = (immediate >> 8 & 15) as u32;
+    Effect::Wait { vm: if vm == 63 { u32::MAX } else { vm }, lgkm: if lgkm == 15 { u32::MAX } else { lgkm } }
+}
+
+fn jump(wave: &mut WaveState, target: u64) -> Effect {
+    let back = target < wave.pc;
+    wave.pc = target;
+    Effect::Jumped { back }
+}
+
+/// A branch by the immediate, in dwords from the next instruction.
+fn branch(wave: &mut WaveState, inst: &Inst, taken: bool) -> Effect {
+    if !taken {
+        return Effect::Next;
+    }
+    let distance = i64::from(immediate(inst) as i16) * 4;
+    let target = wave.pc.wrapping_add_signed(distance);
+    jump(wave, target)
+}
+
+fn undefined(inst: &Inst, register: &str) -> Box<Fault> {
+    Fault::new(FaultKind::UninitialisedRegister {
+        text: inst.to_string(),
+        register: register.to_owned(),
+    })
+}
+
+/// MODE by number.
+const MODE: u32 = 1;
+/// The identity of the wave's place.
+const HW_ID: u32 = 4;
+/// The XCC it runs on.
+const XCC_ID: u32 = 20;
+
+/// `s_getreg`, `s_setreg`: a field of a hardware register. Number in bits 5:0, offset in 10:6, width - 1 in 15:11.
+fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
+    let field = u32::from(immediate(inst));
+    let (register, offset, width) = (field & 63, field >> 6 & 31, (field >> 11 & 31) + 1);
+    let mask = (u32::MAX >> (32 - width)) << offset;
+    let refuse = |what: &str| {
+        Err(Fault::new(FaultKind::NotSimulated { text: format!("{} of {what}", inst.op.mnemonic()) }))
+    };
+    if inst.op == Op::SGetregB32 {
+        let value = match register {
+            MODE => wave.mode,
+            HW_ID => wave.id.wave & 15,
+            XCC_ID => wave.id.xcd & 15,
+            other => return refuse(&format!("hardware register {other}")),
+        };
+        set_scalar32(wave, inst.dst, (value & mask) >> offset);
+        return Ok(Effect::Next);
+    }
+    if register != MODE {
+        return refuse(&format!("hardware register {register}"));
+    }
+    let value = if inst.op == Op::SSetregB32 {
+        scalar32(wave, inst.src[0])
+    } else {
+        let literal = inst.src.iter().find_map(|operand| match operand {
+            Operand::Literal(value) => Some(*value),
+            _ => None,
+        });
+        literal.unwrap_or(0)
+    };
+    let mode = wave.mode & !mask | value << offset & mask;
+    if mode & 15 != 0 {
+        return refuse("a rounding mode other than to nearest even");
+    }
+    wave.mode = mode;
+    Ok(Effect::Next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Effect, wait_counters};
+
+    #[test]
+    fn counters_of_a_wait() {
+        let (all, none) = (u32::MAX, 0);
+        assert_eq!(wait_counters(0xcf7f), Effect::Wait { vm: all, lgkm: all });
+        assert_eq!(wait_counters(0xc07f), Effect::Wait { vm: all, lgkm: none }, "lgkmcnt(0)");
+        assert_eq!(wait_counters(0x0f70), Effect::Wait { vm: none, lgkm: all }, "vmcnt(0)");
+        assert_eq!(wait_counters(0x4f71), Effect::Wait { vm: 17, lgkm: all }, "the upper bits of vmcnt");
+    }
+}

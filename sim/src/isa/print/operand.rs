@@ -1,0 +1,94 @@
+//! Registers and constants.
+//!
+//! Must hold: see [`super`].
+
+use std::fmt::{self, Formatter};
+
+use crate::isa::operand::{InlineFloat, Operand};
+use crate::isa::table::Ty;
+
+/// Writes an operand of `dwords` dwords and of type `ty`.
+pub(super) fn write(f: &mut Formatter<'_>, operand: Operand, ty: Ty, dwords: u8) -> fmt::Result {
+    let wide = dwords > 1;
+    let name = |low: &'static str, both: &'static str| if wide { both } else { low };
+    let text = match operand {
+        Operand::None => "off",
+        Operand::Sgpr(n) => return range(f, "s", n, dwords),
+        Operand::Vgpr(n) => return range(f, "v", n, dwords),
+        Operand::Agpr(n) => return range(f, "a", n, dwords),
+        Operand::Ttmp(n) => return range(f, "ttmp", n, dwords),
+        Operand::FlatScratchLo => name("flat_scratch_lo", "flat_scratch"),
+        Operand::FlatScratchHi => "flat_scratch_hi",
+        Operand::XnackMaskLo => name("xnack_mask_lo", "xnack_mask"),
+        Operand::XnackMaskHi => "xnack_mask_hi",
+        Operand::VccLo => name("vcc_lo", "vcc"),
+        Operand::VccHi => "vcc_hi",
+        Operand::M0 => "m0",
+        Operand::ExecLo => name("exec_lo", "exec"),
+        Operand::ExecHi => "exec_hi",
+        Operand::SharedBase => "src_shared_base",
+        Operand::SharedLimit => "src_shared_limit",
+        Operand::PrivateBase => "src_private_base",
+        Operand::PrivateLimit => "src_private_limit",
+        Operand::PopsExitingWaveId => "src_pops_exiting_wave_id",
+        Operand::Vccz => "src_vccz",
+        Operand::Execz => "src_execz",
+        Operand::Scc => "src_scc",
+        Operand::LdsDirect => "src_lds_direct",
+        Operand::InlineInt(value) => return write!(f, "{value}"),
+        Operand::InlineFloat(value) if ty == Ty::B16 => return write!(f, "{:#x}", value.bits16()),
+        Operand::InlineFloat(value) => float(value, matches!(ty, Ty::B64 | Ty::F64)),
+        Operand::Literal(value) => return literal(f, value, ty),
+        Operand::Simm16(value) => return write!(f, "{:#x}", value as u16),
+    };
+    f.write_str(text)
+}
+
+fn range(f: &mut Formatter<'_>, prefix: &str, first: u8, dwords: u8) -> fmt::Result {
+    if dwords > 1 {
+        write!(f, "{prefix}[{first}:{}]", u16::from(first) + u16::from(dwords) - 1)
+    } else {
+        write!(f, "{prefix}{first}")
+    }
+}
+
+fn float(value: InlineFloat, double: bool) -> &'static str {
+    match value {
+        InlineFloat::Half => "0.5",
+        InlineFloat::NegHalf => "-0.5",
+        InlineFloat::One => "1.0",
+        InlineFloat::NegOne => "-1.0",
+        InlineFloat::Two => "2.0",
+        InlineFloat::NegTwo => "-2.0",
+        InlineFloat::Four => "4.0",
+        InlineFloat::NegFour => "-4.0",
+        InlineFloat::Inv2Pi if double => "0.15915494309189532",
+        InlineFloat::Inv2Pi => "0.15915494",
+    }
+}
+
+/// A literal. LLVM marks one that an inline constant could have said, except that a double is shown as that constant.
+fn literal(f: &mut Formatter<'_>, value: u32, ty: Ty) -> fmt::Result {
+    if ty == Ty::F64 {
+        let same = |float: &&InlineFloat| float.bits64() == u64::from(value) << 32;
+        return match InlineFloat::ALL.iter().find(same) {
+            Some(constant) => f.write_str(float(*constant, true)),
+            None if value == 0 => f.write_str("0"),
+            None => write!(f, "{value:#x}"),
+        };
+    }
+    let shown = if ty.is_half() { value & 0xffff } else { value };
+    if inlinable(value, ty) { write!(f, "lit({value:#x})") } else { write!(f, "{shown:#x}") }
+}
+
+/// Whether an inline constant has this value at an operand of this type.
+fn inlinable(value: u32, ty: Ty) -> bool {
+    let small = |value: i64| (-16..=64).contains(&value);
+    let float = |bits: fn(InlineFloat) -> u32| InlineFloat::ALL.iter().any(|float| bits(*float) == value);
+    match ty {
+        Ty::B64 | Ty::S64 => small(value.into()),
+        Ty::B16 => small((value as i32).into()),
+        Ty::F16 => small((value as i16).into()) || InlineFloat::ALL.iter().any(|float| float.bits16() == value as u16),
+        _ => small((value as i32).into()) || float(InlineFloat::bits32),
+    }
+}

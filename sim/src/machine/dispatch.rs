@@ -1,0 +1,370 @@
+//! From a launch to waves: what the command processor and the dispatcher do.
+//!
+//! What must hold here: registers hold at the first instruction exactly what the descriptor asks for, in the order of the AMDGPU
+//! ABI; all others hold [`GARBAGE`] and count as unwritten.
+
+use std::rc::Rc;
+
+use super::code::ModuleId;
+use super::group::{Group, Status, Wave};
+use super::kernarg;
+use super::step::Registers;
+use super::{Launch, Sim};
+use crate::fault::{Exec, Fault, FaultKind};
+use crate::loader::{Kernel, KernelDescriptor};
+use crate::mem::{Lds, MemoryType, Pending};
+use crate::wave::{EXEC, LANES, WaveId, WaveState};
+
+/// What registers hold before anyone writes to them: the pattern that this project fills unwritten memory with.
+const GARBAGE: u32 = 0xcdcd_cdcd;
+
+/// Waves that a compute unit holds: four SIMDs of eight (CDNA3 ISA, section on occupancy).
+const WAVES_PER_CU: u32 = 32;
+
+/// Vector registers of a SIMD, per lane.
+const VGPRS_PER_SIMD: u32 = 512;
+
+/// SIMDs of a compute unit.
+const SIMDS: u32 = 4;
+
+/// Most workgroups of a launch, and most bytes of LDS that a launch may ask for, are far below this.
+const MAX_GROUPS: u64 = 1 << 32;
+
+/// A launch on its way.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) module: usize,
+    pub(crate) kernel: usize,
+    pub(crate) name: Rc<str>,
+    pub(crate) launch: Launch,
+    /// Address of the image on the launch's rank.
+    pub(crate) base: u64,
+    /// Address of the first instruction.
+    pub(crate) entry: u64,
+    /// Index of its decoded instructions.
+    pub(crate) code: usize,
+    pub(crate) registers: Registers,
+    user: Vec<u32>,
+    lds_bytes: u32,
+    /// The next workgroup to start, and how many there are.
+    next: u64,
+    total: u64,
+    /// Workgroups that run.
+    pub(crate) live: u64,
+}
+
+impl Running {
+    /// Whether all its workgroups have ended.
+    pub(crate) fn ended(&self) -> bool {
+        self.next == self.total && self.live == 0
+    }
+
+    fn threads(&self) -> u32 {
+        self.launch.block.iter().product()
+    }
+
+    fn waves(&self) -> u32 {
+        self.threads().div_ceil(LANES as u32)
+    }
+
+    /// Waves of this kernel that a compute unit's registers allow.
+    fn waves_per_cu(&self) -> u32 {
+        (VGPRS_PER_SIMD / self.registers.vgprs.max(1) * SIMDS).clamp(1, WAVES_PER_CU)
+    }
+
+    /// Id of workgroup number `linear` in x, y, z.
+    fn group_id(&self, linear: u64) -> [u32; 3] {
+        let [x, y, _] = self.launch.grid.map(u64::from);
+        [(linear % x) as u32, (linear / x % y) as u32, (linear / x / y) as u32]
+    }
+}
+
+fn refuse<T>(reason: String) -> Exec<T> {
+    Err(Fault::new(FaultKind::Launch { reason }))
+}
+
+impl Sim {
+    /// Puts a kernel into the queue of its rank; it starts with the next [`Sim::run`].
+    ///
+    /// # Errors
+    /// [`FaultKind::Launch`] if the kernel does not exist, the arguments or the block do not fit, or it asks for what this
+    /// machine does not have.
+    pub fn launch(&mut self, module: ModuleId, kernel: &str, launch: Launch) -> Exec {
+        let Some(found) = self.modules.get(module.0) else {
+            return refuse("the module belongs to another machine".to_owned());
+        };
+        let object = &found.object;
+        let (index, kernel) = match object.kernels.iter().position(|known| known.name == kernel) {
+            Some(index) => (index, object.kernels[index].clone()),
+            None => {
+                let known: Vec<_> = object.kernels.iter().map(|known| known.name.as_str()).collect();
+                return refuse(format!("the object has no kernel `{kernel}`; it has {}", known.join(", ")));
+            }
+        };
+        let (total, lds_bytes) = self.check(&kernel, &launch)?;
+        let block = kernarg::block(&kernel, &launch)?;
+        let align = kernel.metadata.kernarg_align.max(64).next_power_of_two();
+        let name = format!("the arguments of `{}`", kernel.name);
+        let args = self.memory.allocate_named(
+            launch.rank,
+            (block.len() as u64).max(4),
+            align,
+            MemoryType::Kernarg,
+            &name,
+        )?;
+        self.memory.host_write(args, &block)?;
+        let base = self.modules[module.0].place(launch.rank, &mut self.memory)?;
+        let user = self.user_registers(&kernel, &launch, args, base, &block)?;
+        let descriptor = &kernel.descriptor;
+        let registers =
+            Registers { vgprs: descriptor.vector_registers(), accum_offset: descriptor.accum_offset() };
+        let code = self.code_of(module.0, index);
+        // A kernel with preloaded arguments begins with loads for firmware that does not preload; ours skips them.
+        let skip = if descriptor.kernarg_preload & 0x7f != 0 { 256 } else { 0 };
+        self.launches.push(Running {
+            module: module.0,
+            kernel: index,
+            name: Rc::from(kernel.name.as_str()),
+            base,
+            entry: base + kernel.entry + skip,
+            code,
+            registers,
+            user,
+            lds_bytes,
+            next: 0,
+            total,
+            live: 0,
+            launch,
+        });
+        Ok(())
+    }
+
+    fn code_of(&mut self, module: usize, kernel: usize) -> usize {
+        if let Some(index) = self.code_index.get(&(module, kernel)) {
+            return *index;
+        }
+        self.codes.push(self.modules[module].decoded());
+        self.code_index.insert((module, kernel), self.codes.len() - 1);
+        self.codes.len() - 1
+    }
+
+    /// Number of workgroups and LDS bytes of each.
+    fn check(&self, kernel: &Kernel, launch: &Launch) -> Exec<(u64, u32)> {
+        let name = &kernel.name;
+        let threads = launch.block.iter().try_fold(1u32, |all, n| all.checked_mul(*n)).unwrap_or(u32::MAX);
+        let groups = launch.grid.iter().try_fold(1u64, |all, n| all.checked_mul(u64::from(*n))).unwrap_or(u64::MAX);
+        if threads == 0 || groups == 0 {
+            return refuse(format!("kernel `{name}` is launched with an empty grid or block"));
+        }
+        if groups > MAX_GROUPS {
+            return refuse(format!("kernel `{name}` is launched with {groups} workgroups"));
+        }
+        if u64::from(threads) > kernel.metadata.max_threads_per_block {
+            return refuse(format!(
+                "kernel `{name}` is compiled for blocks of at most {} work items, the launch has {threads}",
+                kernel.metadata.max_threads_per_block
+            ));
+        }
+        let lds = kernel.descriptor.group_segment_bytes.saturating_add(launch.dynamic_lds);
+        if lds > self.target.lds_bytes {
+            return refuse(format!(
+                "kernel `{name}` wants {lds} bytes of LDS, {} has {}",
+                self.target.name, self.target.lds_bytes
+            ));
+        }
+        let descriptor = &kernel.descriptor;
+        if descriptor.rsrc1 >> 12 & 15 != 0 {
+            return refuse(format!("kernel `{name}` asks for a rounding mode other than to nearest even"));
+        }
+        Ok((groups, lds))
+    }
+
+    /// The user registers in the order of the ABI.
+    fn user_registers(&mut self, kernel: &Kernel, launch: &Launch, args: u64, base: u64, block: &[u8]) -> Exec<Vec<u32>> {
+        let descriptor = &kernel.descriptor;
+        let mut user = Vec::new();
+        let pair = |user: &mut Vec<u32>, value: u64| user.extend([value as u32, (value >> 32) as u32]);
+        let wants = |bit: u32| descriptor.properties >> bit & 1 != 0;
+        if wants(0) {
+            return refuse(format!("kernel `{}` wants a private segment buffer, which gfx942 and later lack", kernel.name));
+        }
+        if wants(1) {
+            let packet = self.dispatch_packet(kernel, launch, args, base)?;
+            pair(&mut user, packet);
+        }
+        if wants(2) {
+            return refuse(format!("kernel `{}` wants the address of its queue, which this machine lacks", kernel.name));
+        }
+        if wants(3) {
+            pair(&mut user, args);
+        }
+        if wants(4) {
+            pair(&mut user, 0);
+        }
+        if wants(5) {
+            pair(&mut user, 0);
+        }
+        if wants(6) {
+            user.push(descriptor.private_segment_bytes);
+        }
+        let (count, first) =
+            (usize::from(descriptor.kernarg_preload & 0x7f), usize::from(descriptor.kernarg_preload >> 7));
+        for dword in block.chunks(4).skip(first).take(count) {
+            let mut bytes = [0; 4];
+            bytes[..dword.len()].copy_from_slice(dword);
+            user.push(u32::from_le_bytes(bytes));
+        }
+        if user.len() != descriptor.user_sgprs() as usize {
+            return refuse(format!(
+                "the descriptor of `{}` has {} user registers, its properties ask for {}",
+                kernel.name,
+                descriptor.user_sgprs(),
+                user.len()
+            ));
+        }
+        Ok(user)
+    }
+
+    /// The dispatch packet in memory, laid out as the HSA standard has it.
+    fn dispatch_packet(&mut self, kernel: &Kernel, launch: &Launch, args: u64, base: u64) -> Exec<u64> {
+        let mut packet = [0u8; 64];
+        let mut put = |at: usize, bytes: &[u8]| packet[at..at + bytes.len()].copy_from_slice(bytes);
+        put(2, &3u16.to_le_bytes());
+        for axis in 0..3 {
+            put(4 + 2 * axis, &(launch.block[axis] as u16).to_le_bytes());
+            put(12 + 4 * axis, &launch.grid[axis].wrapping_mul(launch.block[axis]).to_le_bytes());
+        }
+        put(24, &kernel.descriptor.private_segment_bytes.to_le_bytes());
+        put(28, &kernel.descriptor.group_segment_bytes.saturating_add(launch.dynamic_lds).to_le_bytes());
+        put(32, &(base + kernel.descriptor_address).to_le_bytes());
+        put(40, &args.to_le_bytes());
+        let address =
+            self.memory.allocate_named(launch.rank, 64, 64, MemoryType::Kernarg, "the dispatch packet")?;
+        self.memory.host_write(address, &packet)?;
+        Ok(address)
+    }
+
+    /// Starts as many workgroups as have room.
+    ///
+    /// # Errors
+    /// What memory refuses.
+    pub(crate) fn start_groups(&mut self) -> Exec {
+        for index in 0..self.launches.len() {
+            while self.launches[index].next < self.launches[index].total {
+                let running = &self.launches[index];
+                // One kernel of a rank runs at a time, in the order of the launches, as on one stream.
+                let busy = self.launches[..index].iter().any(|other| other.launch.rank == running.launch.rank && !other.ended());
+                if busy {
+                    break;
+                }
+                let Some(cu) = self.find_unit(running) else { break };
+                self.start_group(index, cu)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A compute unit with room for the next workgroup of `running`, in turn over the XCDs.
+    fn find_unit(&self, running: &Running) -> Option<u32> {
+        let (rank, waves) = (running.launch.rank, running.waves());
+        let (cus, xcds) = (self.config.cus.max(1), self.config.xcds.clamp(1, self.config.cus.max(1)));
+        let mut used = vec![(0u32, 0u32, 0u32); cus as usize];
+        for group in self.groups.iter().flatten() {
+            let other = &self.launches[group.launch];
+            if other.launch.rank == rank {
+                let unit = &mut used[group.cu as usize];
+                unit.0 += group.waves.len() as u32;
+                unit.1 += other.lds_bytes;
+                unit.2 += 1;
+            }
+        }
+        let xcd = (running.next % u64::from(xcds)) as u32;
+        let fits = |cu: &u32| {
+            let (busy, lds, groups) = used[*cu as usize];
+            // A workgroup that is larger than a unit's share runs alone there.
+            groups == 0 || (busy + waves <= running.waves_per_cu() && lds + running.lds_bytes <= self.target.lds_bytes)
+        };
+        (0..cus).filter(|cu| cu % xcds == xcd).filter(fits).min_by_key(|cu| used[*cu as usize].0)
+    }
+
+    fn start_group(&mut self, index: usize, cu: u32) -> Exec {
+        let running = &mut self.launches[index];
+        if running.next == 0 {
+            self.memory.begin_launch(running.launch.rank);
+        }
+        let id = running.group_id(running.next);
+        running.next += 1;
+        running.live += 1;
+        let slot = self.groups.iter().position(Option::is_none).unwrap_or(self.groups.len());
+        if slot == self.groups.len() {
+            self.groups.push(None);
+        }
+        let running = &self.launches[index];
+        let rank = running.launch.rank;
+        let kernel = &self.modules[running.module].object.kernels[running.kernel];
+        let xcds = self.config.xcds.clamp(1, self.config.cus.max(1));
+        let mut waves = Vec::new();
+        for wave in 0..running.waves() {
+            let actor = self.memory.begin_wave(rank);
+            self.memory.name_wave(actor, &running.name, id, wave);
+            let wave_id = WaveId {
+                actor,
+                rank,
+                xcd: cu % xcds,
+                cu: rank * self.config.cus.max(1) + cu,
+                group: slot as u32,
+                workgroup: id,
+                wave,
+            };
+            let state = initial(running, &kernel.descriptor, wave_id);
+            let pending = Pending::new(kernel.descriptor.private_segment_bytes, self.config.checks);
+            waves.push(Wave { state, pending, status: Status::Ready, order: self.started, instructions: 0 });
+            self.ready.push((self.started, slot, wave as usize));
+            self.started += 1;
+        }
+        let lds = Lds::new(running.lds_bytes, self.config.checks);
+        self.groups[slot] = Some(Group { launch: index, id, waves, lds, cu });
+        Ok(())
+    }
+}
+
+/// The registers of a wave at its first instruction.
+fn initial(running: &Running, descriptor: &KernelDescriptor, id: WaveId) -> WaveState {
+    let registers = running.registers;
+    let mut state =
+        WaveState::new(id, registers.vgprs, registers.accum_offset, running.entry, mode(descriptor));
+    state.sgprs[..EXEC].fill(GARBAGE);
+    state.vgprs.iter_mut().for_each(|lanes| lanes.fill(GARBAGE));
+    let mut next = 0;
+    let system = descriptor.workgroup_ids();
+    let ids = (0..3).filter(|axis| system[*axis]).map(|axis| id.workgroup[axis]);
+    for value in running.user.iter().copied().chain(ids) {
+        state.set_sgpr(next, value);
+        next += 1;
+    }
+    // The workgroup info register follows if it is wanted; nothing that we run reads it, so it is zero.
+    if descriptor.rsrc2 >> 10 & 1 != 0 {
+        state.set_sgpr(next, 0);
+    }
+    let first = u64::from(id.wave) * LANES as u64;
+    let threads = u64::from(running.threads());
+    let active = (threads - first).min(LANES as u64);
+    let lanes = if active == 64 { !0 } else { (1 << active) - 1 };
+    state.set_sgpr64(EXEC, lanes);
+    let dimensions = descriptor.rsrc2 >> 11 & 3;
+    let [x, y, _] = running.launch.block.map(u64::from);
+    for lane in 0..active as usize {
+        let linear = first + lane as u64;
+        let (tx, ty, tz) = (linear % x, linear / x % y, linear / x / y);
+        // Three fields of ten bits, of which the descriptor asks for the first one, two or three.
+        let packed = tx | if dimensions > 0 { ty << 10 } else { 0 } | if dimensions > 1 { tz << 20 } else { 0 };
+        state.vgprs[0][lane] = packed as u32;
+    }
+    state.vgpr_init[0] = lanes;
+    state
+}
+
+/// MODE from the descriptor: rounding and denormals in its bits 19:12, DX10 clamp in 21, IEEE in 23.
+const fn mode(descriptor: &KernelDescriptor) -> u32 {
+    (descriptor.rsrc1 >> 12 & 0xff) | (descriptor.rsrc1 >> 21 & 1) << 8 | (descriptor.rsrc1 >> 23 & 1) << 9
+}

@@ -1,0 +1,349 @@
+//! The loop: one turn of one wave, and what moves in between.
+//!
+//! What must hold here: every choice comes from the machine's generator; what a fault lacks of its place is added here.
+
+use super::group::{Group, Status};
+use super::ports::{Engines, HostEvent};
+use super::step::Run;
+use super::{Outcome, Schedule, Sim, WaveReport};
+use crate::exec::control::{self, Effect};
+use crate::exec::{ds, flat, mubuf, smem};
+use crate::fault::{Exec, Fault, FaultKind, Place};
+use crate::mem::{self, Port};
+use crate::sdma::Moved;
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TurnEnd {
+    /// Its instructions are used up.
+    Used,
+    /// The wave gave up the rest: it sleeps or waits for memory.
+    Yielded,
+    /// It waits at a barrier or has ended.
+    Stopped,
+}
+
+/// One turn in so many lets memory move by itself (an eviction).
+const IDLE_ONE_IN: u32 = 16;
+
+impl Sim {
+    /// Runs until all waves have ended.
+    ///
+    /// # Errors
+    /// Whatever a wave, memory or an engine finds wrong; a node that stands still; the step limit.
+    pub fn run(&mut self, engines: &mut dyn Engines) -> Exec {
+        let limit = self.config.limit;
+        match self.run_for(engines, limit)? {
+            Outcome::Ended => Ok(()),
+            Outcome::OutOfSteps => {
+                let waits = self.describe_waits(engines);
+                Err(Fault::new(FaultKind::StepLimit { limit, waits }))
+            }
+        }
+    }
+
+    /// Runs until all waves have ended or `steps` more instructions were executed.
+    ///
+    /// # Errors
+    /// As [`Sim::run`], without the limit.
+    pub fn run_for(&mut self, engines: &mut dyn Engines, steps: u64) -> Exec<Outcome> {
+        let end = self.steps.saturating_add(steps);
+        self.note_movement();
+        self.moved_at = self.steps;
+        loop {
+            self.start_groups()?;
+            self.finish_launches(engines)?;
+            if self.launches.is_empty() {
+                return Ok(Outcome::Ended);
+            }
+            if self.steps >= end {
+                return Ok(Outcome::OutOfSteps);
+            }
+            self.fire_events()?;
+            if self.ready.is_empty() {
+                // Every wave waits at a barrier that cannot fill: `release` would have let them go otherwise.
+                return Err(self.never_filling_barrier());
+            }
+            let (pick, count) = self.turns.pick(self.config.schedule, self.ready.len(), &mut self.rng);
+            let left = (end - self.steps).min(u64::from(count)) as u32;
+            let (_, slot, wave) = self.ready[pick];
+            if self.turn(slot, wave, left)? != TurnEnd::Stopped {
+                self.turns.pass();
+            }
+            self.between_turns(engines)?;
+            if self.config.detect_deadlock {
+                self.look_for_deadlock(engines)?;
+            }
+        }
+    }
+
+    /// Lets one wave execute up to `count` instructions.
+    ///
+    /// # Errors
+    /// What it finds wrong, placed.
+    pub(crate) fn turn(&mut self, slot: usize, wave: usize, count: u32) -> Exec<TurnEnd> {
+        match self.execute(slot, wave, count) {
+            Ok(TurnEnd::Stopped) => {
+                self.stopped(slot, wave)?;
+                Ok(TurnEnd::Stopped)
+            }
+            Ok(end) => Ok(end),
+            Err(fault) => Err(self.placed(fault, slot, wave)),
+        }
+    }
+
+    fn execute(&mut self, slot: usize, wave: usize, count: u32) -> Exec<TurnEnd> {
+        let Some(group) = self.groups[slot].as_mut() else { return Ok(TurnEnd::Used) };
+        let running = &self.launches[group.launch];
+        let module = &self.modules[running.module];
+        let code = &mut self.codes[running.code];
+        let checks = self.config.checks;
+        // The orderly schedules do not let chance end a turn, and one wave to its end sleeps through its own turn.
+        let by_chance = matches!(self.config.schedule, Schedule::Random { .. });
+        let sleeps = !matches!(self.config.schedule, Schedule::Sequential { .. });
+        let Group { waves, lds, .. } = group;
+        let wave = &mut waves[wave];
+        for _ in 0..count {
+            let pc = wave.state.pc;
+            let step = code.at(module, pc.wrapping_sub(running.base), running.registers, pc).map_err(|f| f.pc(pc))?;
+            self.steps += 1;
+            wave.instructions += 1;
+            if checks {
+                step.check_in_flight(&wave.state).map_err(|f| f.pc(pc))?;
+            }
+            wave.state.pc = pc + step.bytes;
+            if let Run::Alu(function) = step.run {
+                if checks {
+                    let undefined = step.undefined(&wave.state);
+                    function(&mut wave.state, &step.inst).map_err(|f| f.pc(pc))?;
+                    if undefined == 0 {
+                        step.mark_defined(&mut wave.state);
+                    } else {
+                        step.mark_undefined(&mut wave.state, undefined).map_err(|f| f.pc(pc))?;
+                    }
+                } else {
+                    function(&mut wave.state, &step.inst).map_err(|f| f.pc(pc))?;
+                }
+                continue;
+            }
+            let mut port = Port {
+                wave: &mut wave.state,
+                pending: &mut wave.pending,
+                lds,
+                memory: &mut self.memory,
+                rng: &mut self.rng,
+            };
+            match step.run {
+                Run::Flat => flat::issue(&mut port, &step.inst, pc)?,
+                Run::Ds => ds::issue(&mut port, &step.inst, pc)?,
+                Run::Smem => smem::issue(&mut port, &step.inst, pc)?,
+                Run::Mubuf => mubuf::issue(&mut port, &step.inst, pc)?,
+                Run::Alu(_) | Run::Control => {
+                    let effect = control::execute(port.wave, &step.inst, checks).map_err(|f| f.pc(pc))?;
+                    match effect {
+                        Effect::Next | Effect::Jumped { .. } => {}
+                        Effect::Wait { vm, lgkm } => {
+                            let waits = port.wave.vmcnt > vm || port.wave.lgkmcnt > lgkm;
+                            // Sometimes others run before the operations complete; the wait is then executed again.
+                            if waits && by_chance && port.rng.chance(1, 4) {
+                                port.wave.pc = pc;
+                                return Ok(TurnEnd::Yielded);
+                            }
+                            mem::wait(&mut port, vm, lgkm)?;
+                        }
+                        Effect::Yield if sleeps => return Ok(TurnEnd::Yielded),
+                        Effect::Yield => {}
+                        Effect::Barrier => {
+                            wave.status = Status::Barrier;
+                            return Ok(TurnEnd::Stopped);
+                        }
+                        Effect::End => {
+                            mem::retire(&mut port)?;
+                            wave.status = Status::Ended;
+                            return Ok(TurnEnd::Stopped);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(TurnEnd::Used)
+    }
+
+    /// A wave stopped: it leaves the list, and its workgroup may go on or be over.
+    fn stopped(&mut self, slot: usize, wave: usize) -> Exec {
+        self.moved_at = self.steps;
+        self.ready.retain(|(_, s, w)| (*s, *w) != (slot, wave));
+        let Some(group) = self.groups[slot].as_mut() else { return Ok(()) };
+        if group.waves[wave].status == Status::Ended {
+            self.memory.end_wave(group.waves[wave].state.id.actor);
+        }
+        if group.alive() == 0 {
+            let launch = group.launch;
+            self.groups[slot] = None;
+            self.launches[launch].live -= 1;
+            return Ok(());
+        }
+        if group.barrier_complete() {
+            let waiting = |wave: &&mut super::group::Wave| wave.status == Status::Barrier;
+            let actors: Vec<u32> =
+                group.waves.iter_mut().filter(waiting).map(|wave| wave.state.id.actor).collect();
+            self.memory.barrier(&actors);
+            for (index, wave) in group.waves.iter_mut().enumerate() {
+                if wave.status == Status::Barrier {
+                    wave.status = Status::Ready;
+                    self.ready.push((wave.order, slot, index));
+                }
+            }
+            self.ready.sort_unstable();
+        }
+        Ok(())
+    }
+
+    /// Between two turns: some operation in flight is performed, memory may evict, an engine may move.
+    fn between_turns(&mut self, engines: &mut dyn Engines) -> Exec {
+        if !self.groups.is_empty() {
+            let slot = self.rng.below(self.groups.len() as u32) as usize;
+            self.perform_one(slot)?;
+        }
+        if self.rng.chance(1, IDLE_ONE_IN) {
+            self.memory.idle_step(&mut self.rng)?;
+        }
+        if engines.step(&mut self.memory, &mut self.rng)? == Moved::Yes {
+            self.moved_at = self.steps;
+        }
+        Ok(())
+    }
+
+    /// Performs at most one operation in flight of a random wave of a workgroup.
+    fn perform_one(&mut self, slot: usize) -> Exec {
+        let Some(group) = self.groups[slot].as_mut() else { return Ok(()) };
+        let index = self.rng.below(group.waves.len() as u32) as usize;
+        self.perform(slot, index).map(|_| ())
+    }
+
+    /// Performs at most one operation in flight of a wave; true if there was one.
+    pub(crate) fn perform(&mut self, slot: usize, index: usize) -> Exec<bool> {
+        let Some(group) = self.groups[slot].as_mut() else { return Ok(false) };
+        let wave = &mut group.waves[index];
+        let mut port = Port {
+            wave: &mut wave.state,
+            pending: &mut wave.pending,
+            lds: &mut group.lds,
+            memory: &mut self.memory,
+            rng: &mut self.rng,
+        };
+        mem::step(&mut port).map_err(|fault| self.placed(fault, slot, index))
+    }
+
+    /// Launches whose workgroups have all ended leave; a rank without any is told to memory and the engines.
+    fn finish_launches(&mut self, engines: &mut dyn Engines) -> Exec {
+        if !self.launches.iter().any(super::dispatch::Running::ended) {
+            return Ok(());
+        }
+        // Workgroups refer to launches by index, so the list only shrinks when nothing runs any more; a launch that ended is
+        // told once, when the whole list has.
+        if !self.launches.iter().all(super::dispatch::Running::ended) {
+            return Ok(());
+        }
+        let mut ranks: Vec<u32> = self.launches.iter().map(|running| running.launch.rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        for rank in &ranks {
+            self.memory.end_launch(*rank);
+        }
+        for rank in ranks {
+            engines.rank_ended(&mut self.memory, rank)?;
+        }
+        self.launches.clear();
+        self.groups.clear();
+        Ok(())
+    }
+
+    fn fire_events(&mut self) -> Exec {
+        while let Some(entry) = self.events.first_entry() {
+            if *entry.key() > self.steps {
+                break;
+            }
+            for event in entry.remove() {
+                match event {
+                    HostEvent::Write { address, bytes } => self.memory.host_write(address, &bytes)?,
+                }
+            }
+            self.moved_at = self.steps;
+        }
+        Ok(())
+    }
+
+    /// Notes whether memory changed since the last look.
+    pub(crate) fn note_movement(&mut self) -> bool {
+        let version = self.memory.version();
+        let moved = version != self.moved_version;
+        if moved {
+            self.moved_version = version;
+            self.moved_at = self.steps;
+        }
+        moved
+    }
+
+    #[cold]
+    fn never_filling_barrier(&mut self) -> Box<Fault> {
+        let found = self.groups.iter().enumerate().find_map(|(slot, group)| {
+            let group = group.as_ref()?;
+            Some((slot, group.waves.iter().position(|wave| wave.status == Status::Barrier)?))
+        });
+        let steps = self.steps;
+        let waits = self.waves().into_iter().map(|report| format!("{}: {}", report.at, report.doing)).collect();
+        let fault = Fault::new(FaultKind::Deadlock { steps, waits });
+        match found {
+            Some((slot, wave)) => self.placed(fault, slot, wave),
+            None => fault,
+        }
+    }
+
+    /// Adds what a fault lacks of its place.
+    #[cold]
+    pub(crate) fn placed(&self, fault: Box<Fault>, slot: usize, wave: usize) -> Box<Fault> {
+        let pc = fault.at.pc;
+        let Some(known) = self.place(slot, wave, pc) else { return fault };
+        fault.placed(&known)
+    }
+
+    /// Where a wave stands, or where it was at `pc`.
+    pub(crate) fn place(&self, slot: usize, wave: usize, pc: Option<u64>) -> Option<Place> {
+        let group = self.groups.get(slot)?.as_ref()?;
+        let running = &self.launches[group.launch];
+        let state = &group.waves.get(wave)?.state;
+        let module = &self.modules[running.module];
+        let pc = pc.unwrap_or(state.pc);
+        let offset = pc.wrapping_sub(running.base);
+        let start = module.kernel_at(offset).map_or(0, |kernel| kernel.entry);
+        Some(Place {
+            kernel: Some(running.name.to_string()),
+            rank: Some(state.id.rank),
+            workgroup: Some(group.id),
+            wave: Some(state.id.wave),
+            lane: None,
+            pc: Some(pc),
+            offset: Some(offset.wrapping_sub(start)),
+            line: module.line(offset),
+        })
+    }
+
+    /// The waves that have not ended.
+    pub fn waves(&self) -> Vec<WaveReport> {
+        let mut reports = Vec::new();
+        for (slot, group) in self.groups.iter().enumerate() {
+            let Some(group) = group else { continue };
+            for (index, wave) in group.waves.iter().enumerate() {
+                let doing = match wave.status {
+                    Status::Ready => "runs",
+                    Status::Barrier => "waits at a barrier",
+                    Status::Ended => continue,
+                };
+                let Some(at) = self.place(slot, index, None) else { continue };
+                reports.push(WaveReport { at, doing: doing.to_owned(), instructions: wave.instructions });
+            }
+        }
+        reports
+    }
+}
