@@ -88,7 +88,7 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
     }
     let features =
         [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
-    let machine = Machine::new(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
+    let machine = Machine::shared(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let llvm = emit_module(&context, &machine, module, target, &AmdHooks, &options.extra)?;
     let emitted = machine.emit(llvm, Output { ir: options.ir, asm: options.asm, object: options.link })?;

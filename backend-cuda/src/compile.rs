@@ -33,7 +33,7 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Em
     if target.vendor != Vendor::Nvidia {
         return Err(Error::unsupported(Span::NONE, format!("{} is no NVIDIA GPU", target.name)));
     }
-    let machine = Machine::new(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
+    let machine = Machine::shared(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let llvm = emit_module(&context, &machine, module, target, &CudaHooks { target }, &options.extra)?;
     machine.emit(llvm, Output { ir: options.ir, asm: true, object: false })

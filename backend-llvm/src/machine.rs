@@ -4,6 +4,8 @@
 //! processor; no module is written twice, because writing changes it; the verifier always runs, before and
 //! after the optimiser; LLVM's error diagnostics become errors (its default is to exit the process).
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Once;
 
 use inkwell::OptimizationLevel;
@@ -112,7 +114,9 @@ impl Emitted {
 pub struct Machine {
     machine: TargetMachine,
     triple: TargetTriple,
+    triple_text: String,
     cpu: String,
+    features: String,
     opt: OptLevel,
 }
 
@@ -127,7 +131,32 @@ fn initialise_targets() {
     });
 }
 
+thread_local! {
+    /// The machines of this thread so far. Making one takes LLVM longer than emitting a small kernel's instructions does,
+    /// and a machine never changes; a process asks for a handful.
+    static MACHINES: RefCell<Vec<Rc<Machine>>> = const { RefCell::new(Vec::new()) };
+}
+
 impl Machine {
+    /// The machine for a spec, kept for the next compile of this thread.
+    ///
+    /// # Errors
+    /// As [`Machine::new`].
+    pub fn shared(spec: &MachineSpec<'_>) -> Result<Rc<Self>, Error> {
+        let is_it = |machine: &&Rc<Machine>| {
+            machine.triple_text == spec.triple
+                && machine.cpu == spec.cpu
+                && machine.features == spec.features
+                && machine.opt == spec.opt
+        };
+        if let Some(machine) = MACHINES.with_borrow(|all| all.iter().find(is_it).cloned()) {
+            return Ok(machine);
+        }
+        let machine = Rc::new(Machine::new(spec)?);
+        MACHINES.with_borrow_mut(|all| all.push(Rc::clone(&machine)));
+        Ok(machine)
+    }
+
     /// Makes the machine.
     ///
     /// # Errors
@@ -154,7 +183,14 @@ impl Machine {
             .create_target_machine(&triple, spec.cpu, spec.features, level, RelocMode::PIC, CodeModel::Default)
             .ok_or_else(|| failed("no target machine".to_string()))?;
         machine.set_asm_verbosity(false);
-        Ok(Machine { machine, triple, cpu: spec.cpu.to_string(), opt: spec.opt })
+        Ok(Machine {
+            machine,
+            triple,
+            triple_text: spec.triple.to_string(),
+            cpu: spec.cpu.to_string(),
+            features: spec.features.to_string(),
+            opt: spec.opt,
+        })
     }
 
     /// The processor this machine emits for.

@@ -10,7 +10,9 @@ use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValue, BasicValueEnum, PointerValue};
 use tilewright_ir::stmt::{Alloc, walk_block};
-use tilewright_ir::{BufferTy, DType, Expr, Kernel, Name, Place, PlaceIndex, ScalarTy, Space, Span, StmtKind};
+use tilewright_ir::{
+    BinOp, BufferTy, DType, Expr, ExprKind, Kernel, Name, Place, PlaceIndex, ScalarTy, Space, Span, Special, StmtKind,
+};
 use tilewright_target::mori_abi::window_device;
 
 use super::scalar::Value;
@@ -170,14 +172,55 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     /// # Errors
     /// [`Error::Malformed`] for logical indices, which lowering replaces.
     pub fn place_pointer(&mut self, place: &Place) -> Result<(BufferTy, PointerValue<'ctx>)> {
-        let (buffer, base, index) = self.place_parts(place)?;
+        let (buffer, base, index) = self.place_base(place)?;
+        let name = format!("{}.at", place.buf.as_str());
         let bits = buffer.dtype.bits();
-        let bytes = match bits {
-            4 => self.g.lshr(index, 1, "byte")?,
-            _ => self.g.mul(index, self.g.i64(u64::from(bits / 8)), "offset")?,
+        if bits == 4 {
+            let index = self.index(index)?;
+            let pointer = self.g.offset(base, self.g.lshr(index, 1, "byte")?, &name)?;
+            return Ok((buffer, pointer));
+        }
+        let size = u64::from(bits / 8);
+        let (varying, constant) = self.split_index(index)?;
+        let pointer = match varying {
+            Some(index) => self.g.offset(base, self.g.mul(index, self.g.i64(size), "offset")?, &name)?,
+            None => base,
         };
-        let pointer = self.g.offset(base, bytes, &format!("{}.at", place.buf.as_str()))?;
+        let pointer = match constant.wrapping_mul(size as i64) {
+            0 => pointer,
+            bytes => self.g.offset(pointer, self.g.i64(bytes as u64), &name)?,
+        };
         Ok((buffer, pointer))
+    }
+
+    /// An index as what varies plus a constant, so that the accesses of an unrolled loop have one address in common and
+    /// differ in the offset of the instruction. LLVM finds that out, too, but in many steps.
+    fn split_index(&mut self, index: &Expr) -> Result<(Option<Int<'ctx>>, i64)> {
+        if let ExprKind::Binary(BinOp::Add, a, b) = &index.kind
+            && (self.is_index(a) || self.is_index(b))
+        {
+            let ((a, n), (b, m)) = (self.split_index(a)?, self.split_index(b)?);
+            let varying = match (a, b) {
+                (Some(a), Some(b)) => Some(self.g.add(a, b, "")?),
+                (one, other) => one.or(other),
+            };
+            return Ok((varying, n.wrapping_add(m)));
+        }
+        let value = self.index(index)?;
+        Ok(match value.get_sign_extended_constant() {
+            Some(constant) => (None, constant),
+            None => (Some(value), 0),
+        })
+    }
+
+    /// Is the expression known to be of type `index`, by its form? A sum with such an operand is computed in it.
+    fn is_index(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Var(name) => self.names.value(name, e.span).is_ok_and(|v| v.ty == ScalarTy::Index),
+            ExprKind::Special(special) => *special != Special::Me,
+            ExprKind::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul, a, b) => self.is_index(a) || self.is_index(b),
+            _ => false,
+        }
     }
 
     /// The type of a buffer by name.
@@ -202,6 +245,12 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
 
     /// The buffer's type, the address of its first element (of the rank that the place names) and the element's number.
     fn place_parts(&mut self, place: &Place) -> Result<(BufferTy, PointerValue<'ctx>, Int<'ctx>)> {
+        let (buffer, base, index) = self.place_base(place)?;
+        Ok((buffer, base, self.index(index)?))
+    }
+
+    /// The same with the element's number as it is written.
+    fn place_base<'p>(&mut self, place: &'p Place) -> Result<(BufferTy, PointerValue<'ctx>, &'p Expr)> {
         let buffer = self.names.buffer(&place.buf, place.span)?;
         let PlaceIndex::Flat(index) = &place.index else {
             return Err(Error::malformed(place.span, "an element is still named by its logical index"));
@@ -214,7 +263,6 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
             (_, None) => buffer.pointer,
             (_, Some(_)) => return Err(Error::malformed(place.span, "only windows have parts of other ranks")),
         };
-        let index = self.index(index)?;
         Ok((buffer.ty, base, index))
     }
 
