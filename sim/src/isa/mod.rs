@@ -10,6 +10,8 @@ pub mod op;
 pub mod operand;
 mod print;
 pub mod table;
+#[cfg(test)]
+mod tests;
 
 pub use decode::{DecodeError, Why, decode};
 pub use inst::{Format, Inst};
