@@ -11,7 +11,7 @@ use tilewright_ir::verify::{Level, verify};
 use tilewright_ir::{Code, Diagnostic, OpSet, text};
 
 /// Codes that later stages give: selection, targets, execution.
-const LATER: [Code; 13] = [
+const LATER: [Code; 14] = [
     Code::LOCAL_OWNER,
     Code::VARIANT_DECLINED,
     Code::NO_VARIANT,
@@ -25,6 +25,7 @@ const LATER: [Code; 13] = [
     Code::INTERNAL,
     Code::OVERLAP,
     Code::UNDEFINED_READ,
+    Code::REGISTERS,
 ];
 
 fn errors_dir() -> PathBuf {

@@ -15,6 +15,7 @@ mod ops;
 mod sched;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod values;
 mod warp;
 
@@ -23,6 +24,7 @@ use tilewright_ir::{Code, Diagnostic, Kernel, Name};
 use tilewright_target::Target;
 
 pub use intrinsic::{Intrinsic, Intrinsics, LaneCtx};
+pub use trace::{Access, Move};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +42,29 @@ pub struct Options {
 /// The first fault, at the statement that caused it: an access outside its buffer or misaligned, a collective op under a
 /// mask, an assumption that does not hold, a deadlock, a statement that is not of the lowered level, damaged guard bytes.
 pub fn run(kernel: &Kernel, target: &Target, input: &LaunchInput, options: &Options) -> Result<LaunchOutput, RunError> {
+    Ok(launch(kernel, target, input, options, false)?.0)
+}
+
+/// Runs a kernel like [`run`], and tells what the first warp of the first CTA of rank 0 accessed, in order.
+///
+/// # Errors
+/// As [`run`].
+pub fn accesses(
+    kernel: &Kernel,
+    target: &Target,
+    input: &LaunchInput,
+    options: &Options,
+) -> Result<Vec<Access>, RunError> {
+    Ok(launch(kernel, target, input, options, true)?.1)
+}
+
+fn launch(
+    kernel: &Kernel,
+    target: &Target,
+    input: &LaunchInput,
+    options: &Options,
+    traced: bool,
+) -> Result<(LaunchOutput, Vec<Access>), RunError> {
     check_input(kernel, input)?;
     let warp = kernel.launch.warp.lanes(target.warp_size);
     if !(1..=64).contains(&warp) {
@@ -49,5 +74,5 @@ pub fn run(kernel: &Kernel, target: &Target, input: &LaunchInput, options: &Opti
     let lookup = |n: &Name| input.wheres.get(n).copied();
     let tile_level = |_: usize| Err(Diagnostic::error(Code::LEVEL, kernel.span, "`wait … from` is not lowered"));
     let k = resolve(kernel, warp, &lookup, &tile_level)?;
-    sched::run(&k, target, input, options)
+    sched::run(&k, target, input, options, traced)
 }

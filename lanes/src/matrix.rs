@@ -5,6 +5,7 @@ use tilewright_ir::interp::resolve::{RArg, RPlace, RPrim};
 use tilewright_ir::{Code, Diagnostic, Space, Span};
 
 use crate::sched::{At, Cta, Machine};
+use crate::trace::{Access, Move};
 use crate::warp::Warp;
 
 /// Bytes of one row, and the alignment that each must have (PTX: ldmatrix, stmatrix).
@@ -43,6 +44,7 @@ impl<'r, 'k> Machine<'r, 'k> {
         let rows = self.rows(cta, warp, memory, num, span)?;
         // All lanes read before any of them writes.
         let mut moves = Vec::with_capacity(64 * num as usize);
+        let mut told = Vec::with_capacity(moves.capacity());
         for (matrix, place) in registers.iter().enumerate() {
             let points = self.points(cta, warp, place, mask, span)?;
             for lane in 0..32u32 {
@@ -53,11 +55,23 @@ impl<'r, 'k> Machine<'r, 'k> {
                     let at = rows[8 * matrix + row];
                     let element = At { element: at.element + column, ..at };
                     let register = At { element: register.element + e, ..register };
+                    let (to, from) = if load { (register, element) } else { (element, register) };
+                    told.push(Move { lane, to: to.element, from: from.element, n: 1 });
                     moves.push(if load { (register, element) } else { (element, register) });
                 }
             }
         }
-        let dtype = b.dtype;
+        let (dtype, name) = (b.dtype, op.op.op.to_string());
+        self.note(cta, warp, |k| {
+            let names = [registers[0].buf, memory.buf].map(|b| k.buffers[b].name.to_string());
+            let [register, memory] = names;
+            Access {
+                op: name,
+                buffers: if load { [register, memory] } else { [memory, register] },
+                rows: rows.iter().zip(0..).map(|(at, lane)| (lane, at.element)).collect(),
+                moves: told,
+            }
+        });
         let mut values = Vec::with_capacity(moves.len());
         for (_, from) in &moves {
             values.push(self.get(cta, warp, *from, dtype, span)?);

@@ -8,6 +8,7 @@ use tilewright_target::VectorSpace;
 use crate::engine::{Address, Packet, QUEUES};
 use crate::intrinsic::LaneCtx;
 use crate::sched::{At, Cta, Machine, Mem};
+use crate::trace::{Access, Move};
 use crate::warp::{Flow, Wait, Warp, lanes_of};
 
 type Res<T> = Result<T, RunError>;
@@ -120,6 +121,7 @@ impl<'r, 'k> Machine<'r, 'k> {
         self.check_width(src, bytes, span)?;
         // All lanes read before any of them writes: they are in lockstep.
         let mut values: Vec<(At, [u8; 16])> = Vec::with_capacity(mask.count_ones() as usize);
+        let mut moves = Vec::new();
         let (to, from) = (self.points(cta, warp, dst, mask, span)?, self.points(cta, warp, src, mask, span)?);
         for lane in lanes_of(mask) {
             let from = self.locate(cta, warp, src, from.of(lane), n, span)?;
@@ -133,7 +135,16 @@ impl<'r, 'k> Machine<'r, 'k> {
             };
             value[..bytes as usize].copy_from_slice(data);
             values.push((to, value));
+            if self.trace.is_some() {
+                moves.push(Move { lane, to: to.element, from: from.element, n });
+            }
         }
+        self.note(cta, warp, |k| Access {
+            op: "vec.copy".to_owned(),
+            buffers: [dst.buf, src.buf].map(|b| k.buffers[b].name.to_string()),
+            rows: Vec::new(),
+            moves,
+        });
         for (to, value) in values {
             let start = (to.element * bits / 8) as usize;
             let Some(data) = self.data_mut(cta, warp, to).get_mut(start..start + bytes as usize) else {

@@ -9,6 +9,7 @@ use tilewright_target::Target;
 use crate::Options;
 use crate::engine::{Address, Engines, Packet};
 use crate::memory::Allocation;
+use crate::trace::Access;
 use crate::values::Lanes;
 use crate::warp::{Step, Warp};
 
@@ -99,6 +100,8 @@ pub(crate) struct Machine<'r, 'k> {
     /// By rank and buffer number.
     device: Vec<Vec<Allocation>>,
     pub(crate) engines: Engines,
+    /// What the first warp accessed, where that is asked for.
+    pub(crate) trace: Option<Vec<Access>>,
 }
 
 impl<'r, 'k> Machine<'r, 'k> {
@@ -114,7 +117,7 @@ impl<'r, 'k> Machine<'r, 'k> {
             k.buffers.iter().map(one).collect()
         };
         let device = (0..ranks).map(buffers).collect();
-        Machine { k, target, options, ranks, device, engines: Engines::new(ranks) }
+        Machine { k, target, options, ranks, device, engines: Engines::new(ranks), trace: None }
     }
 
     /// Where a place is in the active lanes.
@@ -168,6 +171,17 @@ impl<'r, 'k> Machine<'r, 'k> {
             Space::Global | Space::Window => Mem::Device(self.rank(rank, span)?, place.buf),
         };
         Ok(At { mem, element })
+    }
+
+    /// Remembers an op of the first warp, where that is asked for.
+    pub(crate) fn note(&mut self, cta: &Cta, warp: &Warp<'_, '_>, access: impl FnOnce(&RKernel<'_>) -> Access) {
+        if let Some(trace) = &mut self.trace
+            && cta.rank == 0
+            && cta.index == 0
+            && warp.number == 0
+        {
+            trace.push(access(self.k));
+        }
     }
 
     /// A rank in range.
@@ -301,7 +315,8 @@ pub(crate) fn run(
     target: &Target,
     input: &LaunchInput,
     options: &Options,
-) -> Result<LaunchOutput, RunError> {
+    traced: bool,
+) -> Result<(LaunchOutput, Vec<Access>), RunError> {
     let ranks = input.ranks as usize;
     let mut s = Scheduler {
         machine: Machine::new(k, target, input, options),
@@ -318,6 +333,7 @@ pub(crate) fn run(
         max_steps: input.max_steps,
         resident: k.resident(input.ranks)?,
     };
+    s.machine.trace = traced.then(Vec::new);
     s.run()?;
     s.machine.check_guards()?;
     let warnings = s.machine.engines.uncommitted().into_iter().map(|(span, rank, peer, queue)| {
@@ -329,7 +345,8 @@ pub(crate) fn run(
         let own = k.buffers.iter().zip(buffers).filter(|(b, _)| b.is_param && !b.hidden);
         own.map(|(b, a)| (b.name.clone(), a.data().to_vec())).collect()
     });
-    Ok(LaunchOutput { buffers: buffers.collect(), warnings, steps: s.steps })
+    let output = LaunchOutput { buffers: buffers.collect(), warnings, steps: s.steps };
+    Ok((output, s.machine.trace.take().unwrap_or_default()))
 }
 
 impl Scheduler<'_, '_> {

@@ -20,6 +20,7 @@ pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>>
     for kernel in state.module.kernels() {
         let facts = state.kernels.entry(kernel.name.clone()).or_default();
         check_kernel(kernel, cx.target, facts, &mut errors);
+        state.warnings.extend(crate::registers::warn(kernel, cx.target));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }

@@ -12,5 +12,6 @@ pub mod lower;
 pub mod pipeline;
 pub mod place_waits;
 pub mod pointwise;
+mod registers;
 pub mod select;
 pub mod simplify;

@@ -111,6 +111,24 @@ impl Target {
         }
     }
 
+    /// Registers of 32 bits that a thread of a block of `threads` threads can have.
+    ///
+    /// NVIDIA: 255 a thread, 65 536 an SM (CUDA C++ programming guide, technical specifications by compute capability; the
+    /// same since 3.5). AMD, gfx90a and later: 512 a lane with the accumulation registers, for all waves that share a SIMD;
+    /// a CU has four (CDNA3 ISA, section on VGPRs).
+    pub const fn registers_per_thread(&self, threads: u32) -> u32 {
+        match self.vendor {
+            Vendor::Nvidia => {
+                let share = 65_536 / if threads == 0 { 1 } else { threads };
+                if share < 255 { share } else { 255 }
+            }
+            Vendor::Amd => {
+                let waves = threads.div_ceil(self.warp_size).div_ceil(4);
+                512 / if waves == 0 { 1 } else { waves }
+            }
+        }
+    }
+
     /// Most warps (waves) in one thread block.
     pub const fn max_warps_per_block(&self) -> u32 {
         self.max_threads_per_block / self.warp_size

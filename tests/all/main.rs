@@ -6,6 +6,7 @@ mod edges;
 mod examples;
 mod field_reports;
 mod malformed;
+mod peers;
 mod sim_machine;
 mod stages;
 mod suggest;

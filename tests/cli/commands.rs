@@ -203,3 +203,9 @@ fn targets_are_listed() {
     let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
     assert_eq!(json["targets"].as_array().map(Vec::len), Some(5));
 }
+
+#[test]
+fn a_report_shows_what_each_lane_accesses() {
+    let outcome = tilewright(&["report", "examples/ldmatrix_x2.tile", "--target", "sm_90a", "--lanes"]).ends(0);
+    outcome.prints(&["nv.ldmatrix: ", "lane -> first element of the row", "31: "]);
+}

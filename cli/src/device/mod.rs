@@ -11,7 +11,7 @@ use tilewright_ir::{Diagnostic, Name};
 
 use crate::Compiled;
 
-pub use lanes::Lanes;
+pub use lanes::{Lanes, accesses};
 pub use reference::Reference;
 
 /// Something that runs kernels.

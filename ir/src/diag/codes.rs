@@ -242,6 +242,10 @@ codes! {
          undefined: the executors fill such memory with 0xCD bytes, a GPU leaves there what was. Write it first, or \
          read the part that was written."
         include_str!("../../../tests/errors/late/TW0044.tile");
+    45 REGISTERS "more registers than a thread has"
+        "The `local` buffers that exist at one time take more registers than the target gives a thread of so large a \
+         CTA, so part of them will be kept in memory. Spread the tile over more threads, or work on smaller ones."
+        include_str!("../../../tests/errors/late/TW0045.tile");
 }
 
 /// The row of a code.

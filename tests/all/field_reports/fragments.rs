@@ -1,8 +1,10 @@
 //! Section 1: fragments, `.trans`, swizzles, strides.
 
-use tilewright_testing::{chosen, show};
+use tilewright::device::accesses;
+use tilewright_testing::{assert_text_snapshot, chosen, show};
 
 use super::{BOTH, fragment, made, run};
+use crate::common::root;
 
 #[test]
 fn report_1_1_bytes_in_columns_are_not_transposed_in_pairs() {
@@ -164,4 +166,54 @@ fn report_1_16_1_17_and_2_11_what_has_no_instruction_of_its_own_is_right() {
         run k { a = random(seed = 1); expect b == a; }";
         run(narrow, target);
     }
+}
+
+/// The accesses of the kernel `text`, those of `op` only, as tables.
+fn tables(text: &str, target: &str, op: &str) -> String {
+    let compiled = run(text, target);
+    let module_run = compiled.tile.runs().next().expect("a run block");
+    let all = accesses(&compiled, module_run, &|_: &str| Err("no files".to_owned())).expect("runs");
+    let mine: Vec<String> = all.iter().filter(|a| a.op == op).map(tilewright_lanes::Access::table).collect();
+    assert!(!mine.is_empty(), "{op} on {target}");
+    mine.join("\n")
+}
+
+#[test]
+fn report_1_4_lanes_and_registers_of_each_matrix_variant_are_shown() {
+    let through = |pairs: i64, tile: &str| {
+        let columns = 8 * pairs;
+        format!(
+            "kernel k(a: global<f16>[8, {columns}], b: global<f16>[8, {columns}])
+                launch(grid = [1], block = [32], warp = 32)
+            {{
+                shared tile: f16[8, {columns}] layout {tile};
+                local frag: f16[8, {columns}] layout S[(8,{pairs},4,2):(4@laneid,2,1@laneid,1)];
+                copy tile <- a by warp;
+                sync cta;
+                copy frag <- tile by warp;
+                sync cta;
+                copy tile <- frag by warp;
+                sync cta;
+                copy b <- tile by warp;
+            }}
+            run k {{ a = random(seed = 1); expect b == a; }}"
+        )
+    };
+    let rows = |pairs: i64| through(pairs, &format!("S[(8,{0}):({0},1)]", 8 * pairs));
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(root().join("tests/snapshots/lanes"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| {
+        for pairs in [1, 2, 4] {
+            for op in ["nv.ldmatrix", "nv.stmatrix"] {
+                assert_text_snapshot!(format!("{op}.x{pairs}"), &tables(&rows(pairs), "sm_90a", op));
+            }
+        }
+        let turned = through(2, "S[(8,16):(1,8)]");
+        assert_text_snapshot!("nv.ldmatrix.x2.trans", &tables(&turned, "sm_90a", "nv.ldmatrix"));
+        let swizzled = through(4, "S[(8,32):(32,1)] swizzle(3,1,2)");
+        assert_text_snapshot!("nv.ldmatrix.x4.swizzled", &tables(&swizzled, "sm_90a", "nv.ldmatrix"));
+        // The same tile by the vector loop, where there is no such instruction.
+        assert_text_snapshot!("reg.x2.gfx950", &tables(&rows(2), "gfx950", "vec.copy"));
+    });
 }

@@ -216,3 +216,37 @@ fn report_5_3_examples_spill_nothing() {
         }
     }
 }
+
+#[test]
+fn report_5_3_more_registers_than_there_are_is_told() {
+    let text = |rows: u32, columns: u32| {
+        format!(
+            "kernel k(a: global<f32>[{rows}, {columns}], b: global<f32>[{rows}, {columns}])
+                launch(grid = [1], block = [{rows}])
+            {{
+                local r: f32[{rows}, {columns}] layout S[({rows},{columns}):(1@tx,1)];
+                copy r <- a by cta;
+                copy b <- r by cta;
+            }}
+            run k {{ a = random(seed = 1); expect b == a; }}"
+        )
+    };
+    let told = |text: &str, target: &str| {
+        let warnings = run(text, target).warnings;
+        warnings.iter().find(|d| d.code.to_string() == "TW0045").map(|d| d.message.clone())
+    };
+    // 255 registers a thread on NVIDIA, and 65 536 for all; 512 a lane on AMD, for all waves of a SIMD.
+    for (rows, columns, target, fits) in [
+        (32, 255, "sm_90a", true),
+        (32, 256, "sm_90a", false),
+        (512, 128, "sm_80", true),
+        (512, 129, "sm_80", false),
+        (256, 512, "gfx950", true),
+        (256, 516, "gfx950", false),
+        (512, 260, "gfx942", false),
+    ] {
+        let said = told(&text(rows, columns), target);
+        assert_eq!(said.is_none(), fits, "{rows} x {columns} on {target}: {said:?}");
+        assert!(said.is_none_or(|s| s.contains(&format!("{columns} registers"))));
+    }
+}
