@@ -154,10 +154,7 @@ fn branch(wave: &mut WaveState, inst: &Inst, taken: bool) -> Effect {
 }
 
 fn undefined(inst: &Inst, register: &str) -> Box<Fault> {
-    Fault::new(FaultKind::UninitialisedRegister {
-        text: inst.to_string(),
-        register: register.to_owned(),
-    })
+    Fault::new(FaultKind::UninitialisedRegister { text: inst.to_string(), register: register.to_owned() })
 }
 
 /// MODE by number.
@@ -172,9 +169,8 @@ fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
     let field = u32::from(immediate(inst));
     let (register, offset, width) = (field & 63, field >> 6 & 31, (field >> 11 & 31) + 1);
     let mask = (u32::MAX >> (32 - width)) << offset;
-    let refuse = |what: &str| {
-        Err(Fault::new(FaultKind::NotSimulated { text: format!("{} of {what}", inst.op.mnemonic()) }))
-    };
+    let refuse =
+        |what: &str| Err(Fault::new(FaultKind::NotSimulated { text: format!("{} of {what}", inst.op.mnemonic()) }));
     if inst.op == Op::SGetregB32 {
         let value = match register {
             MODE => wave.mode,

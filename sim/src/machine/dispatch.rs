@@ -30,6 +30,24 @@ const SIMDS: u32 = 4;
 /// Most workgroups of a launch, and most bytes of LDS that a launch may ask for, are far below this.
 const MAX_GROUPS: u64 = 1 << 32;
 
+/// Memory that holds the arguments of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArgumentBlock {
+    rank: u32,
+    address: u64,
+    bytes: u64,
+    /// Whether a launch that has not ended uses it.
+    pub(crate) used: bool,
+}
+
+/// What a compute unit holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UnitLoad {
+    waves: u32,
+    lds: u32,
+    groups: u32,
+}
+
 /// A launch on its way.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -45,7 +63,7 @@ pub(crate) struct Running {
     pub(crate) code: usize,
     pub(crate) registers: Registers,
     user: Vec<u32>,
-    lds_bytes: u32,
+    pub(crate) lds_bytes: u32,
     /// The next workgroup to start, and how many there are.
     next: u64,
     total: u64,
@@ -104,9 +122,7 @@ impl Sim {
         let (total, lds_bytes) = self.check(&kernel, &launch)?;
         let block = kernarg::block(&kernel, &launch)?;
         let align = kernel.metadata.kernarg_align.max(64).next_power_of_two();
-        let name = format!("the arguments of `{}`", kernel.name);
-        let args =
-            self.memory.allocate_named(launch.rank, (block.len() as u64).max(4), align, MemoryType::Kernarg, &name)?;
+        let args = self.argument_memory(launch.rank, (block.len() as u64).max(4), align)?;
         self.memory.host_write(args, &block)?;
         let base = self.modules[module.0].place(launch.rank, &mut self.memory)?;
         let user = self.user_registers(&kernel, &launch, args, base, &block)?;
@@ -115,6 +131,7 @@ impl Sim {
         let code = self.code_of(module.0, index);
         // A kernel with preloaded arguments begins with loads for firmware that does not preload; ours skips them.
         let skip = if descriptor.kernarg_preload & 0x7f != 0 { 256 } else { 0 };
+        self.room = true;
         self.launches.push(Running {
             module: module.0,
             kernel: index,
@@ -131,6 +148,21 @@ impl Sim {
             launch,
         });
         Ok(())
+    }
+
+    /// Memory for exactly `bytes` bytes of arguments: some that an ended launch left, or new. Exactly, so that a read beyond
+    /// the arguments is out of bounds.
+    fn argument_memory(&mut self, rank: u32, bytes: u64, align: u64) -> Exec<u64> {
+        let free = self.argument_blocks.iter_mut().find(|block| {
+            !block.used && (block.rank, block.bytes) == (rank, bytes) && block.address % align == 0
+        });
+        if let Some(block) = free {
+            block.used = true;
+            return Ok(block.address);
+        }
+        let address = self.memory.allocate_named(rank, bytes, align, MemoryType::Kernarg, "the kernel's arguments")?;
+        self.argument_blocks.push(ArgumentBlock { rank, address, bytes, used: true });
+        Ok(address)
     }
 
     fn code_of(&mut self, module: usize, kernel: usize) -> usize {
@@ -245,7 +277,7 @@ impl Sim {
         put(28, &kernel.descriptor.group_segment_bytes.saturating_add(launch.dynamic_lds).to_le_bytes());
         put(32, &(base + kernel.descriptor_address).to_le_bytes());
         put(40, &args.to_le_bytes());
-        let address = self.memory.allocate_named(launch.rank, 64, 64, MemoryType::Kernarg, "the dispatch packet")?;
+        let address = self.argument_memory(launch.rank, 64, 64)?;
         self.memory.host_write(address, &packet)?;
         Ok(address)
     }
@@ -255,6 +287,9 @@ impl Sim {
     /// # Errors
     /// What memory refuses.
     pub(crate) fn start_groups(&mut self) -> Exec {
+        if !std::mem::take(&mut self.room) {
+            return Ok(());
+        }
         for index in 0..self.launches.len() {
             while self.launches[index].next < self.launches[index].total {
                 let running = &self.launches[index];
@@ -274,25 +309,37 @@ impl Sim {
 
     /// A compute unit with room for the next workgroup of `running`, in turn over the XCDs.
     fn find_unit(&self, running: &Running) -> Option<u32> {
-        let (rank, waves) = (running.launch.rank, running.waves());
+        let waves = running.waves();
         let (cus, xcds) = (self.config.cus.max(1), self.config.xcds.clamp(1, self.config.cus.max(1)));
-        let mut used = vec![(0u32, 0u32, 0u32); cus as usize];
-        for group in self.groups.iter().flatten() {
-            let other = &self.launches[group.launch];
-            if other.launch.rank == rank {
-                let unit = &mut used[group.cu as usize];
-                unit.0 += group.waves.len() as u32;
-                unit.1 += other.lds_bytes;
-                unit.2 += 1;
-            }
-        }
+        let load = |cu: u32| {
+            let all = self.loads.get(running.launch.rank as usize);
+            all.and_then(|loads| loads.get(cu as usize)).copied().unwrap_or_default()
+        };
         let xcd = (running.next % u64::from(xcds)) as u32;
         let fits = |cu: &u32| {
-            let (busy, lds, groups) = used[*cu as usize];
+            let load = load(*cu);
+            let room = load.waves + waves <= running.waves_per_cu()
+                && load.lds + running.lds_bytes <= self.target.lds_bytes;
             // A workgroup that is larger than a unit's share runs alone there.
-            groups == 0 || (busy + waves <= running.waves_per_cu() && lds + running.lds_bytes <= self.target.lds_bytes)
+            load.groups == 0 || room
         };
-        (0..cus).filter(|cu| cu % xcds == xcd).filter(fits).min_by_key(|cu| used[*cu as usize].0)
+        (0..cus).filter(|cu| cu % xcds == xcd).filter(fits).min_by_key(|cu| load(*cu).waves)
+    }
+
+    /// A workgroup of `waves` waves and `lds` bytes came to a unit, or left it.
+    pub(crate) fn load_unit(&mut self, rank: u32, cu: u32, waves: u32, lds: u32, came: bool) {
+        let cus = self.config.cus.max(1) as usize;
+        if self.loads.len() <= rank as usize {
+            self.loads.resize(rank as usize + 1, Vec::new());
+        }
+        let loads = &mut self.loads[rank as usize];
+        loads.resize(cus, UnitLoad::default());
+        let Some(load) = loads.get_mut(cu as usize) else { return };
+        if came {
+            *load = UnitLoad { waves: load.waves + waves, lds: load.lds + lds, groups: load.groups + 1 };
+        } else {
+            *load = UnitLoad { waves: load.waves - waves, lds: load.lds - lds, groups: load.groups - 1 };
+        }
     }
 
     fn start_group(&mut self, index: usize, cu: u32) -> Exec {
@@ -303,16 +350,17 @@ impl Sim {
         let id = running.group_id(running.next);
         running.next += 1;
         running.live += 1;
-        let slot = self.groups.iter().position(Option::is_none).unwrap_or(self.groups.len());
+        let slot = self.free_slots.pop().unwrap_or(self.groups.len());
         if slot == self.groups.len() {
             self.groups.push(None);
         }
+        let (rank, count, lds_bytes) = (running.launch.rank, running.waves(), running.lds_bytes);
+        self.load_unit(rank, cu, count, lds_bytes, true);
         let running = &self.launches[index];
-        let rank = running.launch.rank;
         let kernel = &self.modules[running.module].object.kernels[running.kernel];
         let xcds = self.config.xcds.clamp(1, self.config.cus.max(1));
-        let mut waves = Vec::new();
-        for wave in 0..running.waves() {
+        let mut waves = Vec::with_capacity(count as usize);
+        for wave in 0..count {
             let actor = self.memory.begin_wave(rank);
             self.memory.name_wave(actor, &running.name, id, wave);
             let wave_id = WaveId {
@@ -324,24 +372,36 @@ impl Sim {
                 workgroup: id,
                 wave,
             };
-            let state = initial(running, &kernel.descriptor, wave_id);
-            let pending = Pending::new(kernel.descriptor.private_segment_bytes, self.config.checks);
+            let scratch = kernel.descriptor.private_segment_bytes;
+            // Waves that ended leave their register and operation memory to others.
+            let spare = self.spare_waves.pop();
+            let (state, pending) = match spare {
+                Some(Wave { state, mut pending, .. }) => {
+                    pending.renew(scratch, self.config.checks);
+                    (state.vgprs, pending)
+                }
+                None => (Vec::new(), Pending::new(scratch, self.config.checks)),
+            };
+            let state = initial(running, &kernel.descriptor, wave_id, state);
             waves.push(Wave { state, pending, status: Status::Ready, order: self.started, instructions: 0 });
             self.ready.push((self.started, slot, wave as usize));
             self.started += 1;
         }
-        let lds = Lds::new(running.lds_bytes, self.config.checks);
+        let lds = Lds::new(lds_bytes, self.config.checks);
         self.groups[slot] = Some(Group { launch: index, id, waves, lds, cu });
         Ok(())
     }
 }
 
 /// The registers of a wave at its first instruction.
-fn initial(running: &Running, descriptor: &KernelDescriptor, id: WaveId) -> WaveState {
+fn initial(running: &Running, descriptor: &KernelDescriptor, id: WaveId, mut vgprs: Vec<[u32; LANES]>) -> WaveState {
     let registers = running.registers;
-    let mut state = WaveState::new(id, registers.vgprs, registers.accum_offset, running.entry, mode(descriptor));
+    vgprs.clear();
+    vgprs.resize(registers.vgprs as usize, [GARBAGE; LANES]);
+    let mut state = WaveState::new(id, 0, registers.accum_offset, running.entry, mode(descriptor));
+    state.vgpr_init = vec![0; vgprs.len()];
+    state.vgprs = vgprs;
     state.sgprs[..EXEC].fill(GARBAGE);
-    state.vgprs.iter_mut().for_each(|lanes| lanes.fill(GARBAGE));
     let mut next = 0;
     let system = descriptor.workgroup_ids();
     let ids = (0..3).filter(|axis| system[*axis]).map(|axis| id.workgroup[axis]);

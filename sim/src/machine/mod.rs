@@ -36,8 +36,8 @@ pub use ports::{Engines, HostEvent, NoEngines};
 pub use schedule::Schedule;
 
 use code::{Decoded, Module};
-use dispatch::Running;
-use group::Group;
+use dispatch::{ArgumentBlock, Running, UnitLoad};
+use group::{Group, Wave};
 use schedule::Turns;
 
 use crate::fault::{Exec, Fault, FaultKind, Place};
@@ -129,6 +129,13 @@ pub struct Sim {
     launches: Vec<Running>,
     /// Slots of workgroups; empty ones are reused.
     groups: Vec<Option<Group>>,
+    free_slots: Vec<usize>,
+    spare_waves: Vec<Wave>,
+    argument_blocks: Vec<ArgumentBlock>,
+    /// By rank and compute unit.
+    loads: Vec<Vec<UnitLoad>>,
+    /// Whether a launch came or a workgroup ended since workgroups were started last.
+    room: bool,
     /// (order of start, slot, wave) of the waves that can run, ascending.
     ready: Vec<(u64, usize, usize)>,
     started: u64,
@@ -156,6 +163,11 @@ impl Sim {
             code_index: BTreeMap::new(),
             launches: Vec::new(),
             groups: Vec::new(),
+            free_slots: Vec::new(),
+            spare_waves: Vec::new(),
+            argument_blocks: Vec::new(),
+            loads: Vec::new(),
+            room: false,
             ready: Vec::new(),
             started: 0,
             turns: Turns::default(),

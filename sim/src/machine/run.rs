@@ -51,8 +51,10 @@ impl Sim {
         self.note_movement();
         (self.moved_at, self.false_alarms) = (self.steps, 0);
         loop {
-            self.start_groups()?;
-            self.finish_launches(engines)?;
+            if self.room {
+                self.start_groups()?;
+                self.finish_launches(engines)?;
+            }
             if self.launches.is_empty() {
                 return Ok(Outcome::Ended);
             }
@@ -178,9 +180,15 @@ impl Sim {
             self.memory.end_wave(group.waves[wave].state.id.actor);
         }
         if group.alive() == 0 {
-            let launch = group.launch;
-            self.groups[slot] = None;
-            self.launches[launch].live -= 1;
+            if let Some(group) = self.groups[slot].take() {
+                let running = &mut self.launches[group.launch];
+                running.live -= 1;
+                let (rank, lds) = (running.launch.rank, running.lds_bytes);
+                self.load_unit(rank, group.cu, group.waves.len() as u32, lds, false);
+                self.spare_waves.extend(group.waves);
+                self.free_slots.push(slot);
+                self.room = true;
+            }
             return Ok(());
         }
         if group.barrier_complete() {
@@ -255,6 +263,8 @@ impl Sim {
         }
         self.launches.clear();
         self.groups.clear();
+        self.free_slots.clear();
+        self.argument_blocks.iter_mut().for_each(|block| block.used = false);
         Ok(())
     }
 

@@ -53,6 +53,13 @@ impl Pending {
         Self { scratch: Scratch::new(scratch, checks), ..Self::default() }
     }
 
+    /// Makes one that an ended wave left that of a new wave: only the memory of its operations stays.
+    pub fn renew(&mut self, scratch: u32, checks: bool) {
+        let mut free = std::mem::take(&mut self.free);
+        free.append(&mut self.queue);
+        *self = Self { free, ..Self::new(scratch, checks) };
+    }
+
     /// Operations that were issued and have not been performed.
     pub const fn in_flight(&self) -> u32 {
         self.waiting
