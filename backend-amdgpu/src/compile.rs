@@ -5,7 +5,7 @@
 use inkwell::context::Context;
 use thiserror::Error as ThisError;
 use tilewright_artifact::{ArgInfo, ArgKind};
-use tilewright_backend_llvm::emit::{ArgumentKind, Lowerings, arguments, emit_module};
+use tilewright_backend_llvm::emit::{ArgumentKind, Emission, Lowerings, Source, arguments, emit_module};
 use tilewright_backend_llvm::{Emitted, Error, Machine, MachineSpec, OptLevel, Output};
 use tilewright_ir::{Kernel, Module, Span};
 use tilewright_target::{Target, Vendor};
@@ -32,6 +32,8 @@ pub struct Options {
     pub linker: LinkerChoice,
     /// Lowerings of ops that an extension brings along.
     pub extra: Lowerings,
+    /// Name and text of the source that the module's places are in: the code object then has line tables.
+    pub source: Option<(String, String)>,
 }
 
 impl Default for Options {
@@ -43,6 +45,7 @@ impl Default for Options {
             link: true,
             linker: LinkerChoice::default(),
             extra: Lowerings::default(),
+            source: None,
         }
     }
 }
@@ -90,7 +93,9 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
         [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
     let machine = Machine::shared(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
     let context = Context::create();
-    let llvm = emit_module(&context, &machine, module, target, &AmdHooks, &options.extra)?;
+    let source = options.source.as_ref().map(|(file, text)| Source { file, text });
+    let emission = Emission { target, hooks: &AmdHooks, extra: &options.extra, source };
+    let llvm = emit_module(&context, &machine, module, emission)?;
     let emitted = machine.emit(llvm, Output { ir: options.ir, asm: options.asm, object: options.link })?;
     let hsaco = match (&emitted.object, options.link) {
         (Some(object), true) => Some(link(object, &options.linker)?),

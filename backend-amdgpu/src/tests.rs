@@ -249,3 +249,22 @@ fn without_the_optimiser_the_module_still_compiles() {
     assert!(out.hsaco.is_some());
     assert_eq!(out.emitted.llvm_ir, compile(&lowered(ALL), &GFX950, &with_ir).expect("it compiles").emitted.llvm_ir);
 }
+
+#[test]
+fn line_tables_name_the_lines_and_change_no_instruction() {
+    let compiled = |source: Option<(String, String)>| {
+        let options = Options { asm: true, source, ..Options::default() };
+        compile(&lowered(ALL), &GFX950, &options).expect("it compiles")
+    };
+    let (with, without) = (compiled(Some(("all.tile".to_string(), ALL.to_string()))), compiled(None));
+    // A line such as `store_it![0] = 7;` is where its store stems from; the first lines are empty and the head.
+    let asm = with.emitted.asm.expect("asked for");
+    assert!(asm.contains("\"all.tile\"") && asm.lines().any(|line| line.trim_start().starts_with(".loc\t1 ")), "{asm}");
+    let instructions = |asm: &str| -> Vec<String> {
+        let code = asm.lines().filter(|line| line.starts_with('\t') && !line.starts_with("\t."));
+        code.map(str::to_string).collect()
+    };
+    assert_eq!(instructions(&asm), instructions(&without.emitted.asm.expect("asked for")));
+    let has_table = |object: Option<Vec<u8>>| object.expect("linked").windows(11).any(|w| w == b".debug_line");
+    assert!(has_table(with.hsaco) && !has_table(without.hsaco));
+}

@@ -4,7 +4,7 @@
 
 use inkwell::context::Context;
 use tilewright_artifact::{ArgInfo, ArgKind};
-use tilewright_backend_llvm::emit::{ArgumentKind, Lowerings, arguments, emit_module};
+use tilewright_backend_llvm::emit::{ArgumentKind, Emission, Lowerings, arguments, emit_module};
 use tilewright_backend_llvm::{Emitted, Error, Machine, MachineSpec, OptLevel, Output};
 use tilewright_ir::{Kernel, Module, Span};
 use tilewright_target::{Target, Vendor};
@@ -35,7 +35,8 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Em
     }
     let machine = Machine::shared(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
     let context = Context::create();
-    let llvm = emit_module(&context, &machine, module, target, &CudaHooks { target }, &options.extra)?;
+    let emission = Emission { target, hooks: &CudaHooks { target }, extra: &options.extra, source: None };
+    let llvm = emit_module(&context, &machine, module, emission)?;
     machine.emit(llvm, Output { ir: options.ir, asm: true, object: false })
 }
 

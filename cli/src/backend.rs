@@ -85,27 +85,35 @@ pub fn arguments(kernel: &Kernel, target: &Target) -> Vec<ArgInfo> {
     }
 }
 
-/// Makes what `options` want of a lowered module.
+/// Makes what `options` want of a lowered module whose places are in `text`.
 ///
 /// # Errors
 /// What the target refuses, or a fault of ours, as a diagnostic.
-pub(crate) fn make(module: &Module, target: &Target, options: &Options) -> Result<Option<Made>, Vec<Diagnostic>> {
+pub(crate) fn make(
+    module: &Module,
+    text: &str,
+    target: &Target,
+    options: &Options,
+) -> Result<Option<Made>, Vec<Diagnostic>> {
     if options.want == Want::Nothing {
         return Ok(None);
     }
     let made = match target.vendor {
-        Vendor::Amd => make_amdgpu(module, target, options),
+        Vendor::Amd => make_amdgpu(module, text, target, options),
         Vendor::Nvidia => make_cuda(module, target, options),
     };
     made.map(Some).map_err(|diagnostic| vec![diagnostic])
 }
 
-fn make_amdgpu(module: &Module, target: &Target, options: &Options) -> Result<Made, Diagnostic> {
+fn make_amdgpu(module: &Module, text: &str, target: &Target, options: &Options) -> Result<Made, Diagnostic> {
+    // Line tables go into objects only: in assembly they would stand between the instructions.
+    let file = options.file.as_ref().filter(|_| options.want == Want::Object && !text.is_empty());
     let wanted = amdgpu::Options {
         ir: options.llvm_ir || options.want == Want::Llvm,
         asm: options.want == Want::Asm,
         link: options.want == Want::Object,
         linker: amdgpu::link::LinkerChoice::new(options.lld.clone()),
+        source: file.map(|file| (file.clone(), text.to_owned())),
         extra: crate::extension::lowerings(&options.extensions),
         ..amdgpu::Options::default()
     };

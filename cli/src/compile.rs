@@ -24,6 +24,8 @@ pub struct Options {
     pub want: Want,
     /// Write LLVM IR, too, whatever else is wanted?
     pub llvm_ir: bool,
+    /// Name of the file, for the line tables of AMD code objects; without a name they have none.
+    pub file: Option<String>,
     /// The linker for AMD code objects, if it is not the toolchain's.
     pub lld: Option<PathBuf>,
     /// Variants and ops beside the backends'.
@@ -112,7 +114,7 @@ pub fn compile_module(
         let all = tilewright_passes::select::suggest(&tile, &known.cx(), &state.decisions);
         report.copies.iter_mut().zip(all).for_each(|(copy, suggest)| copy.suggest = suggest);
     }
-    let made = backend::make(&state.module, target, options)?;
+    let made = backend::make(&state.module, text, target, options)?;
     Ok(Compiled {
         target,
         tile,

@@ -2,8 +2,8 @@
 //!
 //! The room holds, one file each: the argument block (`abi`), names (`scope`), scalar types (`scalar`), expressions
 //! (`expr`, `arith`, `convert`, `small_float`), memory (`memory`), statements (`stmt`) and the ops that both targets have
-//! (`ops`), and ops that others bring along (`extra`). What differs is behind [`TargetHooks`]. Must hold: values are those of the reference interpreter (division by
-//! zero is 0, shift counts wrap, floats round once, conversions saturate); nothing gets `noalias` or `readonly`, since
+//! (`ops`), ops that others bring along (`extra`), and line tables (`lines`). What differs is behind [`TargetHooks`].
+//! Must hold: values are those of the reference interpreter (division by zero is 0, shift counts wrap, floats round once, conversions saturate); nothing gets `noalias` or `readonly`, since
 //! another GPU or a copy engine may write it; a statement that is no lowered one is an error, never skipped.
 
 mod abi;
@@ -11,6 +11,7 @@ mod arith;
 mod convert;
 mod expr;
 mod extra;
+mod lines;
 mod memory;
 mod ops;
 mod scalar;
@@ -27,6 +28,7 @@ use tilewright_target::Target;
 pub use abi::{Argument, ArgumentKind, arguments};
 pub use expr::RANK_LIMIT;
 pub use extra::{Bits, Hint, Lower, Lowerings, OpBuilder};
+pub use lines::Source;
 pub use memory::{shared_bytes, window_pointer};
 pub use ops::{arg, arg_expr, arg_place};
 pub use scalar::Value;
@@ -109,6 +111,7 @@ pub struct Emitter<'k, 'a, 'ctx> {
     names: Names<'ctx>,
     devcomm: Option<PointerValue<'ctx>>,
     memory: memory::Allocator<'ctx>,
+    lines: Option<&'k lines::Lines<'ctx>>,
     /// Statements emitted so far, repeated bodies included.
     written: u64,
 }
@@ -123,8 +126,20 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     }
 }
 
-/// Emits every kernel of a lowered module into one LLVM module, ready for [`Machine::emit`]. `extra` lowers ops that are
-/// neither neutral nor the target's.
+/// What [`emit_module`] is given beside the module.
+#[derive(Clone, Copy)]
+pub struct Emission<'a> {
+    /// The chip.
+    pub target: &'a Target,
+    /// What the chip's backend adds.
+    pub hooks: &'a dyn TargetHooks,
+    /// Lowerings of ops that are neither neutral nor the target's.
+    pub extra: &'a Lowerings,
+    /// With the text, the module gets line tables.
+    pub source: Option<Source<'a>>,
+}
+
+/// Emits every kernel of a lowered module into one LLVM module, ready for [`Machine::emit`].
 ///
 /// # Errors
 /// [`Error::Unsupported`] with the place for what the target lacks; [`Error::Malformed`] for what is not lowered IR.
@@ -132,25 +147,27 @@ pub fn emit_module<'ctx>(
     context: &'ctx Context,
     machine: &Machine,
     module: &tilewright_ir::Module,
-    target: &Target,
-    hooks: &dyn TargetHooks,
-    extra: &Lowerings,
+    cx: Emission<'_>,
 ) -> Result<Module<'ctx>> {
     let out = context.create_module("tilewright");
     machine.prepare(&out);
+    let mut lines = cx.source.map(|source| lines::Lines::new(context, &out, source));
     for kernel in module.kernels() {
-        emit_kernel(&out, kernel, target, hooks, extra)?;
+        emit_kernel(&out, kernel, cx, lines.as_mut())?;
+    }
+    if let Some(lines) = lines {
+        lines.finish();
     }
     Ok(out)
 }
 
-fn emit_kernel(
-    module: &Module<'_>,
+fn emit_kernel<'ctx>(
+    module: &Module<'ctx>,
     kernel: &Kernel,
-    target: &Target,
-    hooks: &dyn TargetHooks,
-    extra: &Lowerings,
+    cx: Emission<'_>,
+    mut lines: Option<&mut lines::Lines<'ctx>>,
 ) -> Result<()> {
+    let Emission { target, hooks, extra, .. } = cx;
     let shape = shape_of(kernel, target)?;
     let context = module.get_context();
     let builder = context.create_builder();
@@ -158,10 +175,14 @@ fn emit_kernel(
     let entry = context.append_basic_block(function, "entry");
     builder.position_at_end(entry);
     let g = Gen::new(module, &builder, function);
+    if let Some(lines) = &mut lines {
+        lines.begin(&g, function, kernel.name.as_str(), kernel.span);
+    }
     hooks.begin_kernel(&g, &shape)?;
     let memory = memory::Allocator::new(&g, kernel, hooks)?;
+    let (names, lines) = (Names::default(), lines.map(|lines| &*lines));
     let mut emitter =
-        Emitter { g, target, shape, kernel, hooks, extra, names: Names::default(), devcomm: None, memory, written: 0 };
+        Emitter { g, target, shape, kernel, hooks, extra, names, devcomm: None, memory, lines, written: 0 };
     abi::bind_parameters(&mut emitter, function)?;
     emitter.block(&kernel.body)?;
     builder.build_return(None)?;

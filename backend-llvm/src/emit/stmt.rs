@@ -29,6 +29,9 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
         self.written += 1;
         let span = stmt.span;
+        if let Some(lines) = self.lines {
+            lines.at(&self.g, span);
+        }
         match &stmt.kind {
             StmtKind::Let { name, ty, value: expr } => {
                 let value = match ty {

@@ -189,7 +189,8 @@ impl Input {
         (want, suggest): (Want, bool),
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Stop> {
-        let options = Options { want, lld: session.env.lld.clone(), suggest, ..Options::default() };
+        let file = Some(self.name.clone());
+        let options = Options { want, lld: session.env.lld.clone(), suggest, file, ..Options::default() };
         let compiled = compile_module(module, &self.text, target, &options, observer);
         let compiled = compiled.map_err(|all| self.tell_all(session, &all))?;
         self.tell(session, &compiled.warnings);
