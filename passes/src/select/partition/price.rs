@@ -62,15 +62,19 @@ pub(super) fn price(script: &Script, sides: &[Priced], active: &ActiveSet, targe
     let trips = trips(script);
     let times = trips.saturating_mul(warps.len().max(1) as u64);
     let cu = &target.costs.cu;
+    let number = script.worker.clone().unwrap_or(Expr::int(0));
+    let fixed = script.fixed(&number);
     let (mut cost, mut notes, mut conflicts) = (Cost::ZERO, Vec::new(), Vec::new());
     for (k, side) in sides.iter().enumerate() {
         let width = (script.walk.n * i64::from(side.bits) + 7) / 8;
         let bytes = width.saturating_mul(first.len() as i64);
-        let addresses: Vec<i64> = first.iter().map(|t| address(script, k, active, *t, side.bits)).collect();
+        // Only these two spaces care who asks for what.
+        let address_of = |t: &u32| address(script, k, (&number, &fixed), active, *t, side.bits);
+        let addresses = || -> Vec<i64> { first.iter().map(address_of).collect() };
         let one = match side.space {
             Space::Local => Cost::ZERO,
             Space::Shared => {
-                let ways = conflict_ways(&addresses, width, target.lds_banks);
+                let ways = conflict_ways(&addresses(), width, target.lds_banks);
                 let operand = script.walk.sides[k].buf.clone();
                 if ways > 1 {
                     notes.push(format!("`{operand}`: {ways}-way bank conflicts"));
@@ -81,7 +85,7 @@ pub(super) fn price(script: &Script, sides: &[Priced], active: &ActiveSet, targe
             }
             Space::Global | Space::Window => {
                 let sectors: BTreeSet<i64> =
-                    addresses.iter().flat_map(|a| (a / SECTOR)..=((a + width - 1) / SECTOR)).collect();
+                    addresses().iter().flat_map(|a| (a / SECTOR)..=((a + width - 1) / SECTOR)).collect();
                 cu.global_access(to_u64((sectors.len() as i64 * SECTOR).max(bytes)))
             }
         };
@@ -116,15 +120,21 @@ fn busy_threads(script: &Script, active: &ActiveSet) -> Vec<u32> {
     active.iter().filter(works).collect()
 }
 
-/// Byte address of thread `t` in the first trip, relative to the region's begin.
-fn address(script: &Script, side: usize, active: &ActiveSet, t: u32, bits: u32) -> i64 {
-    let number = script.worker.clone().unwrap_or(Expr::int(0));
-    let fixed = script.fixed(&number);
+/// Byte address of thread `t` in the first trip, relative to the region's begin. `number` is the worker's, `fixed` the
+/// digits that are the same in every trip.
+fn address(
+    script: &Script,
+    side: usize,
+    (number, fixed): (&Expr, &[Option<Expr>]),
+    active: &ActiveSet,
+    t: u32,
+    bits: u32,
+) -> i64 {
     let side = &script.walk.sides[side];
     let mut m = side.base.as_const().unwrap_or(0);
     for term in &side.terms {
         if let Term::Digit { var, stride } = term {
-            let item = match (&script.walk.vars[*var].value, active.eval_at(&number, t)) {
+            let item = match (&script.walk.vars[*var].value, active.eval_at(number, t)) {
                 (Value::Item { div, modulus }, Some(n)) => {
                     let q = n / div.as_const().unwrap_or(i64::MAX).max(1);
                     Some(modulus.as_ref().and_then(Dim::as_const).map_or(q, |m| q % m.max(1)))
