@@ -21,6 +21,7 @@ mod vocabulary;
 pub use error::Error;
 pub use generator::{Gen, Int};
 pub use machine::{Emitted, Machine, MachineSpec, OptLevel, Output};
+pub use raw::Disassembler;
 pub use vocabulary::{AddressSpace, Ordering, Scope};
 
 /// The folder of the LLVM library this build was linked against.

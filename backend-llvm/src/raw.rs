@@ -7,7 +7,9 @@
 )]
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+use std::sync::Once;
 
 use inkwell::builder::Builder;
 use inkwell::context::AsContextRef;
@@ -17,9 +19,13 @@ use llvm_sys::core::{
     LLVMBuildFenceSyncScope, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription,
     LLVMGetDiagInfoSeverity, LLVMGetMDKindIDInContext, LLVMGetSyncScopeID, LLVMSetAtomicSyncScopeID,
 };
+use llvm_sys::disassembler::{LLVMCreateDisasmCPU, LLVMDisasmContextRef, LLVMDisasmDispose, LLVMDisasmInstruction};
 use llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use llvm_sys::support::LLVMParseCommandLineOptions;
 use llvm_sys::{LLVMAtomicOrdering, LLVMDiagnosticSeverity};
+
+use crate::error::Error;
+use crate::machine::{Machine, MachineSpec};
 
 /// The number LLVM gives to a sync scope name in this context ("" is system scope).
 fn scope_id<'ctx>(context: impl AsContextRef<'ctx>, name: &str) -> u32 {
@@ -93,7 +99,7 @@ pub(crate) fn collecting_errors<'ctx, R>(
     unsafe { LLVMContextSetDiagnosticHandler(context, Some(collect), opaque) };
     let result = work();
     // SAFETY: removing a handler is always allowed.
-    unsafe { LLVMContextSetDiagnosticHandler(context, None, std::ptr::null_mut()) };
+    unsafe { LLVMContextSetDiagnosticHandler(context, None, ptr::null_mut()) };
     (result, sink.into_inner())
 }
 
@@ -110,5 +116,64 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, opaque: *mut c_void) {
             messages.push(CStr::from_ptr(text).to_string_lossy().into_owned());
         }
         LLVMDisposeMessage(text);
+    }
+}
+
+unsafe extern "C" {
+    /// The one initialiser of the AMD target that `llvm-sys` does not declare.
+    fn LLVMInitializeAMDGPUDisassembler();
+}
+
+/// LLVM's disassembler of one processor: what tests compare the simulator's decoder with.
+///
+/// On some words that are no instruction, LLVM 22.1 ends the process or reads an operand that it did not make, so it is for
+/// tests alone.
+pub struct Disassembler {
+    context: LLVMDisasmContextRef,
+}
+
+impl Disassembler {
+    /// The disassembler of an AMD processor, such as `gfx942`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCpu`] for a processor outside our table, [`Error::Machine`] if LLVM has no disassembler.
+    pub fn amdgpu(cpu: &str) -> Result<Self, Error> {
+        // Making the machine checks the processor and initialises the target.
+        let spec = MachineSpec::amdgpu(cpu);
+        Machine::new(&spec)?;
+        let none = || Error::Machine { cpu: cpu.into(), message: "it has no disassembler".into() };
+        let triple = CString::new(spec.triple).map_err(|_| none())?;
+        let name = CString::new(cpu).map_err(|_| none())?;
+        // Making a machine initialises all but this.
+        static ONCE: Once = Once::new();
+        // SAFETY: it registers the disassembler in LLVM's list, by one thread at a time.
+        ONCE.call_once(|| unsafe { LLVMInitializeAMDGPUDisassembler() });
+        // SAFETY: both strings outlive the call and end in a zero; without callbacks LLVM keeps no other pointer of ours.
+        let context = unsafe { LLVMCreateDisasmCPU(triple.as_ptr(), name.as_ptr(), ptr::null_mut(), 0, None, None) };
+        if context.is_null() {
+            return Err(none());
+        }
+        Ok(Disassembler { context })
+    }
+
+    /// The instruction at the start of `code`: its bytes and its text; `None` if there is none. `code` should go on for 16
+    /// bytes, since LLVM may look that far.
+    pub fn instruction(&mut self, code: &[u8]) -> Option<(usize, String)> {
+        let mut bytes = code.to_vec();
+        let mut text = [0u8; 512];
+        // SAFETY: the context is alive; LLVM reads at most `bytes.len()` bytes and writes at most `text.len()`, with a zero.
+        let used = unsafe {
+            let (from, size) = (bytes.as_mut_ptr(), bytes.len() as u64);
+            LLVMDisasmInstruction(self.context, from, size, 0, text.as_mut_ptr().cast(), text.len())
+        };
+        let text = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().trim().replace('\t', " ");
+        (used > 0).then_some((used, text))
+    }
+}
+
+impl Drop for Disassembler {
+    fn drop(&mut self) {
+        // SAFETY: made by LLVMCreateDisasmCPU and disposed of once.
+        unsafe { LLVMDisasmDispose(self.context) };
     }
 }

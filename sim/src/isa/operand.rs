@@ -110,6 +110,11 @@ impl InlineFloat {
         [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118][self as usize]
     }
 
+    /// Bits as a brain float: the high half of single precision.
+    pub fn bits_bf16(self) -> u16 {
+        (self.bits32() >> 16) as u16
+    }
+
     /// Bits at single precision.
     pub fn bits32(self) -> u32 {
         [0.5f32, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, f32::from_bits(0x3e22_f983)][self as usize].to_bits()

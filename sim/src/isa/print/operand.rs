@@ -77,18 +77,20 @@ fn literal(f: &mut Formatter<'_>, value: u32, ty: Ty) -> fmt::Result {
             None => write!(f, "{value:#x}"),
         };
     }
-    let shown = if ty.is_half() { value & 0xffff } else { value };
+    let shown = if matches!(ty, Ty::B16 | Ty::F16) { value & 0xffff } else { value };
     if inlinable(value, ty) { write!(f, "lit({value:#x})") } else { write!(f, "{shown:#x}") }
 }
 
 /// Whether an inline constant has this value at an operand of this type.
 fn inlinable(value: u32, ty: Ty) -> bool {
     let small = |value: i64| (-16..=64).contains(&value);
-    let float = |bits: fn(InlineFloat) -> u32| InlineFloat::ALL.iter().any(|float| bits(*float) == value);
+    let float = |bits: u32, of: fn(InlineFloat) -> u32| InlineFloat::ALL.iter().any(|float| of(*float) == bits);
+    let half = value & 0xffff;
     match ty {
         Ty::B64 | Ty::S64 => small(value.into()),
-        Ty::B16 => small((value as i32).into()),
-        Ty::F16 => small((value as i16).into()) || InlineFloat::ALL.iter().any(|float| float.bits16() == value as u16),
-        _ => small((value as i32).into()) || float(InlineFloat::bits32),
+        Ty::F16 => small((value as i16).into()) || float(half, |float| float.bits16().into()),
+        Ty::Bf16 => small((value as i16).into()) || float(half, |float| float.bits_bf16().into()),
+        // LLVM looks at all bits of a 16-bit integer's literal.
+        _ => small((value as i32).into()) || float(value, InlineFloat::bits32),
     }
 }

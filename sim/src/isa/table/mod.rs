@@ -44,6 +44,8 @@ pub enum Ty {
     B16,
     /// Half-precision float in a dword.
     F16,
+    /// Brain float in a dword.
+    Bf16,
     /// 32-bit integer or bits.
     B32,
     /// Single-precision float.
@@ -85,7 +87,7 @@ impl Ty {
     pub const fn dwords(self) -> u8 {
         match self {
             Ty::None => 0,
-            Ty::B16 | Ty::F16 | Ty::B32 | Ty::F32 | Ty::Pb16 | Ty::Pf16 | Ty::S32 => 1,
+            Ty::B16 | Ty::F16 | Ty::Bf16 | Ty::B32 | Ty::F32 | Ty::Pb16 | Ty::Pf16 | Ty::S32 => 1,
             Ty::B64 | Ty::F64 | Ty::Pb32 | Ty::Pf32 | Ty::S64 => 2,
             Ty::W3 => 3,
             Ty::W4 | Ty::S128 => 4,
@@ -98,12 +100,12 @@ impl Ty {
 
     /// Whether it holds floats: negation and absolute value apply, and a 32-bit literal of a 64-bit operand is its high half.
     pub const fn is_float(self) -> bool {
-        matches!(self, Ty::F16 | Ty::F32 | Ty::F64 | Ty::Pf16 | Ty::Pf32)
+        matches!(self, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64 | Ty::Pf16 | Ty::Pf32)
     }
 
     /// Whether it is 16 bits wide (not packed).
     pub const fn is_half(self) -> bool {
-        matches!(self, Ty::B16 | Ty::F16)
+        matches!(self, Ty::B16 | Ty::F16 | Ty::Bf16)
     }
 
     /// Whether only scalar registers can stand here.

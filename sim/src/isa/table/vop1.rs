@@ -95,5 +95,5 @@ rows! {
     88 VPrngB32 B32 <- B32 | GFX950 E64 "XXX XXX X XX ----";
     89 VPermlane16SwapB32 B32 <- B32 | GFX950 E64 NO_SDWA NO_DPP TIED REGISTER_ONLY "XXX XXX X XX ++--";
     90 VPermlane32SwapB32 B32 <- B32 | GFX950 E64 NO_SDWA NO_DPP TIED REGISTER_ONLY "XXX XXX X XX ++--";
-    91 VCvtF32Bf16 F32 <- B32 | GFX950 E64 "+XX +XX + ++ ----";
+    91 VCvtF32Bf16 F32 <- Bf16 | GFX950 E64 "+XX +XX + ++ ----";
 }
