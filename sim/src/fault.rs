@@ -133,20 +133,6 @@ pub enum FaultKind {
         /// Who has not ended and what it does, a sentence each.
         waits: Vec<String>,
     },
-    /// A workgroup where some waves ended while others wait at a barrier is fine; one where a barrier can never fill is not.
-    #[error("wave {wave} waits at a barrier that {missing} other waves of its workgroup never reach")]
-    BarrierNeverFills {
-        /// The waiting wave.
-        wave: u32,
-        /// Waves that have neither ended nor arrived.
-        missing: u32,
-    },
-    /// Memory operations are in flight at the end of a wave whose results nobody can use any more.
-    #[error("the wave ends while {loads} of its loads are in flight; their results are lost")]
-    LoadsAtExit {
-        /// How many.
-        loads: u32,
-    },
     /// What an SDMA engine found.
     #[error(transparent)]
     Engine(Box<crate::sdma::EngineFault>),

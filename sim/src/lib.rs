@@ -1,9 +1,18 @@
-//! Simulator of AMD machine code: it loads the linked code object that the compiler emits and, later, executes it.
+//! Simulator of AMD machine code: it loads the linked code object that the compiler emits and executes its instructions and its
+//! SDMA packets, strictly.
 //!
-//! **What is here now** is the [`loader`]: ELF checks against a target, kernel descriptors and metadata, and the bytes of the
-//! segments with their addresses. **What is not here yet** is the machine: waves, LDS, caches, SDMA engines, ranks and the
-//! scheduler come with the simulator issue, and this comment will then hold the machine model. Nothing in this crate runs a
-//! kernel today.
+//! | room | what it holds |
+//! |---|---|
+//! | [`loader`] | from the bytes of a `.hsaco` to segments and kernels |
+//! | [`isa`] | instructions of gfx942 and gfx950: tables, decoder, text |
+//! | [`wave`], [`exec`] | the registers of a wave, and what instructions do to them |
+//! | [`machine`] | GPUs, dispatch, schedules, barriers, deadlocks: the loop, and the model of time |
+//! | [`mem`] | memory, caches, late completion, happens-before, the checks |
+//! | [`sdma`], [`node`] | engines and their rings; ranks, windows, communicators |
+//! | [`fault`] | what can go wrong, and where |
+//!
+//! Strictly: operations complete late and in any order that the hardware allows, so that a missing wait, fence, barrier or
+//! signal shows; what is undefined, out of bounds, a race or unknown is a [`fault::Fault`], never a guess.
 //!
 //! What must hold in this crate:
 //! - It sees bytes only: no IR, no LLVM, no compiler crate. It depends on `target` and `artifact` alone.

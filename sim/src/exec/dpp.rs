@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn inactive_sources_disable_or_give_zero() {
         let shift = Dpp { ctrl: 0x111, ..ALL };
-        let exec = !0 & !(1 << 4);
+        let exec = !(1 << 4);
         let lanes = std::array::from_fn(|lane| lane as u32 + 100);
         assert_eq!(written(shift, exec) & 0x3f, 0b01_1110, "lane 0 has no source, lane 5 an inactive one");
         let out = permute(shift, exec, &lanes);

@@ -223,7 +223,7 @@ pub(super) fn mul32(fp: Fp, a: u32, b: u32) -> u32 {
 /// `a * b + c`, rounded once.
 #[inline(always)]
 pub(super) fn fma32(fp: Fp, a: u32, b: u32, c: u32) -> u32 {
-    ternary(fp, a, b, c, |x, y, z| fma32_bits(x, y, z))
+    ternary(fp, a, b, c, fma32_bits)
 }
 
 /// `a * b + c` of flushed numbers: exact product in 64 bits, the sum made odd where inexact, one rounding.

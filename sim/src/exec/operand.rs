@@ -5,7 +5,7 @@
 
 use super::dpp;
 use super::sdwa;
-use crate::isa::{Format, Inst, Lanes as Extension, Operand};
+use crate::isa::{Format, Inst, Lanes as Extension, Op, Operand};
 use crate::wave::{EXEC, FLAT_SCRATCH, LANES, M0, TTMP0, VCC, WaveState, XNACK_MASK};
 
 /// A 32-bit value of each lane.
@@ -296,10 +296,16 @@ pub(super) fn put32(wave: &mut WaveState, inst: &Inst, lanes: &Lanes32) {
 pub(super) fn put16(wave: &mut WaveState, inst: &Inst, lanes: &Lanes32) {
     let long = matches!(inst.format, Format::Vop3 | Format::Vop3b);
     let high = long && inst.mods.op_sel & 8 != 0;
-    if !high && !(long && inst.keeps_dst()) {
-        return put32(wave, inst, lanes);
+    if high || (long && (keeps_other_half(inst.op) || inst.keeps_dst())) {
+        return put_half(wave, inst, lanes, high);
     }
-    put_half(wave, inst, lanes, high);
+    put32(wave, inst, lanes);
+}
+
+/// The 16-bit instructions that keep the other half of their destination on gfx9 (LLVM's `zeroesHigh16BitsOfDest` lists them as
+/// those that zeroed it before gfx9).
+const fn keeps_other_half(op: Op) -> bool {
+    matches!(op, Op::VMadF16 | Op::VMadU16 | Op::VMadI16 | Op::VFmaF16 | Op::VDivFixupF16)
 }
 
 /// Writes one half of the destination and keeps the other.

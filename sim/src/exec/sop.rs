@@ -97,8 +97,8 @@ fn arithmetic(op: Op) -> Option<AluFn> {
         Op::SMaxI32 => |w, i| two(w, i, |a, b| if (a as i32) > b as i32 { (a, true) } else { (b, false) }),
         Op::SMaxU32 => |w, i| two(w, i, |a, b| if a > b { (a, true) } else { (b, false) }),
         Op::SMulI32 => |w, i| two_plain(w, i, u32::wrapping_mul),
-        Op::SMulHiU32 => |w, i| two_plain(w, i, |a, b| (u64::from(a) * u64::from(b) >> 32) as u32),
-        Op::SMulHiI32 => |w, i| two_plain(w, i, |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32),
+        Op::SMulHiU32 => |w, i| two_plain(w, i, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
+        Op::SMulHiI32 => |w, i| two_plain(w, i, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32),
         Op::SAbsdiffI32 => |w, i| two_nonzero(w, i, |a, b| (a as i32).wrapping_sub(b as i32).wrapping_abs() as u32),
         Op::SLshl1AddU32 => |w, i| shift_add(w, i, 1),
         Op::SLshl2AddU32 => |w, i| shift_add(w, i, 2),
@@ -312,7 +312,7 @@ fn single(op: Op) -> Option<AluFn> {
         Op::SBitset1B64 => |w, i| set_bit64(w, i, true),
         Op::SBitreplicateB64B32 => |w, i| {
             let value = scalar32(w, i.src[0]);
-            let doubled = (0..32).fold(0, |out, bit| out | u64::from(value >> bit & 1) * 3 << (2 * bit));
+            let doubled = (0..32).fold(0, |out, bit| out | (u64::from(value >> bit & 1) * 3) << (2 * bit));
             set_scalar64(w, i.dst, doubled);
             Ok(())
         },

@@ -100,18 +100,18 @@ fn saturate_u32(value: u64, clamp: bool) -> u32 {
 fn products(op: Op) -> Option<AluFn> {
     Some(match op {
         Op::VMulLoU32 => |w, i| int2(w, i, u32::wrapping_mul),
-        Op::VMulHiU32 => |w, i| int2(w, i, |a, b| (u64::from(a) * u64::from(b) >> 32) as u32),
-        Op::VMulHiI32 => |w, i| int2(w, i, |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32),
+        Op::VMulHiU32 => |w, i| int2(w, i, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
+        Op::VMulHiI32 => |w, i| int2(w, i, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32),
         Op::VMulI32I24 => |w, i| {
             let clamp = i.mods.clamp;
             int2(w, i, |a, b| saturate_i32(i24(a) * i24(b), clamp))
         },
-        Op::VMulHiI32I24 => |w, i| int2(w, i, |a, b| (i24(a) * i24(b) >> 32) as u32),
+        Op::VMulHiI32I24 => |w, i| int2(w, i, |a, b| ((i24(a) * i24(b)) >> 32) as u32),
         Op::VMulU32U24 => |w, i| {
             let clamp = i.mods.clamp;
             int2(w, i, |a, b| saturate_u32(u24(a) * u24(b), clamp))
         },
-        Op::VMulHiU32U24 => |w, i| int2(w, i, |a, b| (u24(a) * u24(b) >> 32) as u32),
+        Op::VMulHiU32U24 => |w, i| int2(w, i, |a, b| ((u24(a) * u24(b)) >> 32) as u32),
         Op::VMadI32I24 => |w, i| {
             let clamp = i.mods.clamp;
             int3(w, i, |a, b, c| saturate_i32(i24(a) * i24(b) + i64::from(c as i32), clamp))

@@ -99,7 +99,7 @@ impl Module {
     fn decode(&self, offset: u64, registers: Registers, pc: u64) -> Exec<Step> {
         let first = (offset / 4) as usize;
         let words: Vec<u32> = self.words.iter().skip(first).take(3).map_while(|word| *word).collect();
-        if words.is_empty() || offset % 4 != 0 {
+        if words.is_empty() || !offset.is_multiple_of(4) {
             return Err(Fault::new(FaultKind::PcOutside { pc }));
         }
         let inst = isa::decode(&words, self.chip).map_err(|error| {

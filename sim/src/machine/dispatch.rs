@@ -153,9 +153,10 @@ impl Sim {
     /// Memory for exactly `bytes` bytes of arguments: some that an ended launch left, or new. Exactly, so that a read beyond
     /// the arguments is out of bounds.
     fn argument_memory(&mut self, rank: u32, bytes: u64, align: u64) -> Exec<u64> {
-        let free = self.argument_blocks.iter_mut().find(|block| {
-            !block.used && (block.rank, block.bytes) == (rank, bytes) && block.address % align == 0
-        });
+        let free = self
+            .argument_blocks
+            .iter_mut()
+            .find(|block| !block.used && (block.rank, block.bytes) == (rank, bytes) && block.address % align == 0);
         if let Some(block) = free {
             block.used = true;
             return Ok(block.address);
@@ -318,8 +319,8 @@ impl Sim {
         let xcd = (running.next % u64::from(xcds)) as u32;
         let fits = |cu: &u32| {
             let load = load(*cu);
-            let room = load.waves + waves <= running.waves_per_cu()
-                && load.lds + running.lds_bytes <= self.target.lds_bytes;
+            let room =
+                load.waves + waves <= running.waves_per_cu() && load.lds + running.lds_bytes <= self.target.lds_bytes;
             // A workgroup that is larger than a unit's share runs alone there.
             load.groups == 0 || room
         };

@@ -77,7 +77,7 @@ fn fields() {
     assert_eq!(two64(Op::SBfeU64, 0x1234_5678_9abc_def0, 60 | 4 << 16), (1, true));
     assert_eq!(two64(Op::SBfeI64, 0x8000_0000_0000_0000, 63 | 1 << 16), (!0, true));
     assert_eq!(two(Op::SBfmB32, 4, 8), (0xf00, false));
-    assert_eq!(two64(Op::SBfmB64, 40, 4).0, 0xff_ffff_ffff_0);
+    assert_eq!(two64(Op::SBfmB64, 40, 4).0, 0xfff_ffff_fff0);
 }
 
 #[test]
