@@ -239,6 +239,6 @@ mod tests {
         assert_eq!(runs(0b111_0110, |lane| 4 * lane as u64), [(1, 2, false), (4, 3, false)]);
         assert_eq!(runs(0xff, |lane| lane as u64 / 4 * 100), [(0, 4, true), (4, 4, true)]);
         assert_eq!(runs(!0, |_| 8), [(0, LANES, true)]);
-        assert_eq!(runs(0b11, |lane| 8 - 4 * lane as u64), [(0, 1, false), (1, 1, false)]);
+        assert_eq!(runs(0b11, |lane| 8u64.wrapping_sub(4 * lane as u64)), [(0, 1, false), (1, 1, false)]);
     }
 }
