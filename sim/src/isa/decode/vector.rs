@@ -146,7 +146,7 @@ impl Code {
         }
         let sources = if fields.format == Format::Vop1 { 1 } else { 2 };
         let numbers = [bits(x, 0, 8), fields.src1];
-        for i in 0..sources {
+        for (i, &number) in numbers.iter().enumerate().take(sources) {
             let at = 16 + 8 * i as u32;
             sdwa.src_sel[i] = selection(bits(x, at, 3))?;
             let (sext, neg, abs) = (bit(x, at + 3), bit(x, at + 4), bit(x, at + 5));
@@ -160,7 +160,7 @@ impl Code {
             inst.mods.neg |= u8::from(neg && negated) << i;
             inst.mods.abs |= u8::from(abs && negated) << i;
             let scalar = bit(x, at + 7);
-            let code = if scalar { numbers[i] } else { numbers[i] + 256 };
+            let code = if scalar { number } else { number + 256 };
             let operand = self.vector_source(code, row.src[i], Literals::Refused)?;
             inst.set_src(i, operand, row.src[i].dwords());
         }
@@ -188,7 +188,7 @@ impl Code {
         }
         let sources = if fields.format == Format::Vop1 { 1 } else { 2 };
         let numbers = [bits(x, 0, 8), fields.src1];
-        for i in 0..sources {
+        for (i, &number) in numbers.iter().enumerate().take(sources) {
             let (neg, abs) = (bit(x, 20 + 2 * i as u32), bit(x, 21 + 2 * i as u32));
             if (neg || abs) && row.bits.zero >> i & 1 != 0 {
                 return Err(Why::Reserved);
@@ -197,7 +197,7 @@ impl Code {
             inst.mods.neg |= u8::from(neg && used) << i;
             inst.mods.abs |= u8::from(abs && used) << i;
             let dwords = row.src[i].dwords();
-            inst.set_src(i, vector_register(numbers[i], dwords)?, dwords);
+            inst.set_src(i, vector_register(number, dwords)?, dwords);
         }
         if sources == 1 && bits(x, 22, 2) != 0 {
             return Err(Why::Reserved);

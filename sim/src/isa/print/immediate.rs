@@ -109,12 +109,12 @@ pub(super) fn message(f: &mut Formatter<'_>, value: u16) -> fmt::Result {
     let (name, carries) = MESSAGES[usize::from(id)];
     let exact = id | op << 4 | stream << 8 == value;
     let geometry = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
-    let system = ["", "ECC_ERR_INTERRUPT", "REG_RD", "HOST_TRAP_ACK", "TTRACE_PC"];
+    let system = ["", "ECC_ERR_INTERRUPT", "REG_RD", "", "TTRACE_PC"];
     match carries {
         0 if !name.is_empty() && op == 0 && stream == 0 => write!(f, "sendmsg({name})"),
         1 if op == 0 && id == 3 && stream == 0 => write!(f, "sendmsg({name}, {})", geometry[0]),
         1 if (1..4).contains(&op) => write!(f, "sendmsg({name}, {}, {stream})", geometry[usize::from(op)]),
-        2 if stream == 0 && (1..5).contains(&op) => {
+        2 if stream == 0 && matches!(op, 1 | 2 | 4) => {
             write!(f, "sendmsg({name}, SYSMSG_OP_{})", system[usize::from(op)])
         }
         _ if exact => write!(f, "sendmsg({id}, {op}, {stream})"),

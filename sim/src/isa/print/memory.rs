@@ -170,11 +170,7 @@ fn swizzle(f: &mut Formatter<'_>, code: u16) -> fmt::Result {
         return Ok(());
     }
     if code >= 0xe000 {
-        return if code & 0x1fe0 == 0 || code >= 0xe000 && code & 0x1fff < 32 {
-            write!(f, " offset:swizzle(FFT,{})", code & 31)
-        } else {
-            write!(f, " offset:swizzle(FFT,{})", code & 31)
-        };
+        return write!(f, " offset:swizzle(FFT,{})", code & 31);
     }
     if code >= 0xc000 {
         return write!(f, " offset:swizzle(ROTATE,{},{})", code >> 10 & 1, code >> 5 & 31);
