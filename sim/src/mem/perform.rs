@@ -23,8 +23,24 @@ fn unpack(data: &mut [[u32; LANES]; 4], first: usize, count: usize, bytes: usize
         }
         return;
     }
+    match bytes {
+        8 => return unpack_words::<2>(data, first, count, from),
+        12 => return unpack_words::<3>(data, first, count, from),
+        16 => return unpack_words::<4>(data, first, count, from),
+        _ => {}
+    }
     for (index, piece) in from.chunks_exact(bytes).take(count).enumerate() {
         unpack_lane(data, first + index, piece);
+    }
+}
+
+/// The same for `WORDS` dwords a lane.
+#[inline]
+fn unpack_words<const WORDS: usize>(data: &mut [[u32; LANES]; 4], first: usize, count: usize, from: &[u8]) {
+    for (index, piece) in from.as_chunks::<4>().0.as_chunks::<WORDS>().0.iter().take(count).enumerate() {
+        for (row, word) in data.iter_mut().zip(piece) {
+            row[(first + index) % LANES] = u32::from_le_bytes(*word);
+        }
     }
 }
 
@@ -50,9 +66,82 @@ fn pack(data: &[[u32; LANES]; 4], first: usize, count: usize, bytes: usize, to: 
         }
         return;
     }
+    match bytes {
+        8 => return pack_words::<2>(data, first, count, to),
+        12 => return pack_words::<3>(data, first, count, to),
+        16 => return pack_words::<4>(data, first, count, to),
+        _ => {}
+    }
     for (index, piece) in to.chunks_exact_mut(bytes).take(count).enumerate() {
         pack_lane(data, 0, first + index, piece);
     }
+}
+
+/// The same for `WORDS` dwords a lane.
+#[inline]
+fn pack_words<const WORDS: usize>(data: &[[u32; LANES]; 4], first: usize, count: usize, to: &mut [u8]) {
+    for (index, piece) in to.as_chunks_mut::<4>().0.as_chunks_mut::<WORDS>().0.iter_mut().take(count).enumerate() {
+        for (row, word) in data.iter().zip(piece) {
+            *word = row[(first + index) % LANES].to_le_bytes();
+        }
+    }
+}
+
+/// Loads `WORDS` dwords of each lane from LDS into rows from `row` on; `delta` bytes from its address.
+fn lds_load<const WORDS: usize>(op: &mut Operation, lds: &Lds, row: usize, delta: i64) {
+    let lanes = op.lds;
+    for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
+        let at = op.address[lane].wrapping_add_signed(delta) as usize;
+        let found = lds.data.get(at..).and_then(|bytes| bytes.as_chunks::<4>().0.first_chunk::<WORDS>());
+        let words = found.copied().unwrap_or([[super::FILL; 4]; WORDS]);
+        for (index, word) in words.iter().enumerate() {
+            op.data[(row + index) % 4][lane] = u32::from_le_bytes(*word);
+        }
+    }
+}
+
+/// Stores `WORDS` dwords of each lane to LDS; whether any byte changed.
+fn lds_store<const WORDS: usize>(op: &Operation, lds: &mut Lds, row: usize, delta: i64) -> bool {
+    let mut changed = false;
+    for lane in (0..LANES).filter(|lane| op.lds >> lane & 1 != 0) {
+        let at = op.address[lane].wrapping_add_signed(delta) as usize;
+        let found = lds.data.get_mut(at..).and_then(|bytes| bytes.as_chunks_mut::<4>().0.first_chunk_mut::<WORDS>());
+        let Some(words) = found else { continue };
+        for (index, word) in words.iter_mut().enumerate() {
+            let new = op.data[(row + index) % 4][lane].to_le_bytes();
+            changed |= *word != new;
+            *word = new;
+        }
+    }
+    changed
+}
+
+/// Loads and stores of whole dwords, which are nearly all; false for the others.
+fn lds_words(op: &mut Operation, lds: &mut Lds, version: &mut u64) -> bool {
+    if !matches!(op.bytes, 4 | 8 | 12 | 16) {
+        return false;
+    }
+    let dwords = op.dwords();
+    for (row, delta) in [(0, Some(0)), (dwords, op.second)] {
+        let Some(delta) = delta else { continue };
+        match (op.what, dwords) {
+            (What::Load, 1) => lds_load::<1>(op, lds, row, delta),
+            (What::Load, 2) => lds_load::<2>(op, lds, row, delta),
+            (What::Load, 3) => lds_load::<3>(op, lds, row, delta),
+            (What::Load, _) => lds_load::<4>(op, lds, row, delta),
+            (What::Store, _) => {
+                let changed = match dwords {
+                    1 => lds_store::<1>(op, lds, row, delta),
+                    2 => lds_store::<2>(op, lds, row, delta),
+                    3 => lds_store::<3>(op, lds, row, delta),
+                    _ => lds_store::<4>(op, lds, row, delta),
+                };
+                *version += u64::from(changed);
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// A lane's dwords from row `row` on.
@@ -231,6 +320,9 @@ impl Memory {
     }
 
     fn perform_lds(&mut self, op: &mut Operation, lds: &mut Lds) {
+        if lds_words(op, lds, &mut self.version) {
+            return;
+        }
         let (bytes, dwords) = (op.bytes, op.dwords());
         let accesses = 1 + usize::from(op.second.is_some());
         let lanes = op.lds;
