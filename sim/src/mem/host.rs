@@ -38,7 +38,7 @@ impl Memory {
     /// # Errors
     /// [`MemFault::Allocation`].
     pub fn allocate_named(&mut self, rank: u32, bytes: u64, align: u64, kind: MemoryType, name: &str) -> Exec<u64> {
-        let base = fault(self.space.place(rank, bytes, align.max(256)))?;
+        let base = fault(self.space.place(rank, bytes, if align.is_power_of_two() { align.max(256) } else { align }))?;
         self.allocate_at(base, rank, bytes, kind, name)?;
         Ok(base)
     }

@@ -55,6 +55,8 @@ mod report;
 mod shadow;
 mod space;
 mod sync;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
