@@ -99,7 +99,8 @@ fn laxer(error: &DecodeError, text: &str) -> Option<&'static str> {
         Why::Literal => Some("a literal in an encoding without one"),
         Why::Reserved if w >> 26 == 0x36 => Some("the bit of the global data share, which these chips lack"),
         Why::Reserved if w >> 26 == 0x37 => Some("bit 12 of the offset of FLAT, which has 12 bits"),
-        Why::Opcode if mnemonic.contains("f8f6f4") || mnemonic.contains("ld_scale") => {
+        Why::Reserved if mnemonic.contains("f8f6f4") => Some("a format of small floats that does not exist"),
+        Why::Opcode if mnemonic.contains("ld_scale") => {
             Some("scaled matrix instructions, which this decoder does not list")
         }
         Why::Opcode if reads(&["v_nop", "v_clrexcp"]) => Some("DPP or SDWA of an instruction without operands"),

@@ -1,7 +1,8 @@
 //! Random valid encodings of every row of the tables.
 
 use tilewright_sim::isa::table::{
-    self, ATOMIC, E64, GDS, GFX942, GFX950, LITERAL, MATRIX, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, STORE, TIED, TWO, Ty,
+    self, ATOMIC, E64, FORMATS, GDS, GFX942, GFX950, LITERAL, MATRIX, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, STORE, TIED,
+    TWO, Ty,
 };
 use tilewright_sim::isa::{Chip, Format};
 
@@ -238,8 +239,12 @@ fn matrix(random: &mut Random, row: &Row) -> [u32; 4] {
     let constant = !row.has(TIED) && random.below(4) == 0;
     let third = if constant { 128 + random.below(81) } else { 256 + random.vector_register(third) };
     let lo = 0x1a7 << 23 | u32::from(row.code) << 16 | random.vector_register(row.dst.dwords());
-    let free = random.u32() & 0xff00;
-    let negated = if row.has(TIED) { 0 } else { random.below(8) << 29 };
+    let mut free = random.u32() & 0xff00;
+    let mut negated = if row.has(TIED) { 0 } else { random.below(8) << 29 };
+    if row.has(FORMATS) {
+        free = random.below(5) << 8 | random.below(2) << 15;
+        negated = random.below(5) << 29;
+    }
     let hi = (256 + random.vector_register(row.src[0].dwords())) | random.below(4) << 27 | negated;
     [lo | free, hi | (256 + random.vector_register(row.src[1].dwords())) << 9 | third << 18, 0, 0]
 }

@@ -280,6 +280,8 @@ operations! {
     VCvtSrFp8F32 "v_cvt_sr_fp8_f32", VCvtSrBf8F32 "v_cvt_sr_bf8_f32", VCvtSrF16F32 "v_cvt_sr_f16_f32",
     VCvtSrBf16F32 "v_cvt_sr_bf16_f32", VMinimum3F32 "v_minimum3_f32", VMaximum3F32 "v_maximum3_f32",
     // VOP3P
+    VMfmaF32_16x16x128F8f6f4 "v_mfma_f32_16x16x128_f8f6f4",
+    VMfmaF32_32x32x64F8f6f4 "v_mfma_f32_32x32x64_f8f6f4",
     VPkMadI16 "v_pk_mad_i16", VPkMulLoU16 "v_pk_mul_lo_u16", VPkAddI16 "v_pk_add_i16", VPkSubI16 "v_pk_sub_i16",
     VPkLshlrevB16 "v_pk_lshlrev_b16", VPkLshrrevB16 "v_pk_lshrrev_b16", VPkAshrrevI16 "v_pk_ashrrev_i16",
     VPkMaxI16 "v_pk_max_i16", VPkMinI16 "v_pk_min_i16", VPkMadU16 "v_pk_mad_u16", VPkAddU16 "v_pk_add_u16",

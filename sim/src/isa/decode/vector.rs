@@ -8,7 +8,8 @@ use crate::isa::inst::{Format, Inst};
 use crate::isa::op::Op;
 use crate::isa::operand::{Dpp, Lanes, Operand, Sdwa, Sel, Unused};
 use crate::isa::table::{
-    self, E64, LITERAL, MATRIX, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, TIED, Ty, VOP1, VOP2, VOP3, VOP3P, VOPC, WHOLE,
+    self, E64, FORMATS, LITERAL, MATRIX, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, TIED, Ty, VOP1, VOP2, VOP3, VOP3P, VOPC,
+    WHOLE,
 };
 
 static VOP2_INDEX: [u16; 64] = table::index(VOP2);
@@ -329,7 +330,15 @@ impl Code {
         let dwords = row.dst.dwords();
         inst.set_dst(data_register(bits(w, 0, 8), dwords, acc_cd)?, dwords);
         for i in 0..2 {
-            let (code, dwords) = (bits(hi, 9 * i as u32, 9), row.src[i].dwords());
+            let code = bits(hi, 9 * i as u32, 9);
+            let dwords = match [inst.mods.cbsz, inst.mods.blgp][i] {
+                _ if !row.has(FORMATS) => row.src[i].dwords(),
+                // 8-bit, 6-bit and 4-bit floats.
+                0 | 1 => 8,
+                2 | 3 => 6,
+                4 => 4,
+                _ => return Err(Why::Reserved),
+            };
             if code < 256 {
                 return Err(Why::Operand);
             }

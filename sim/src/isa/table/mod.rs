@@ -146,6 +146,8 @@ pub const GDS: u32 = 1 << 13;
 pub const WHOLE: u32 = 1 << 14;
 /// A matrix instruction.
 pub const MATRIX: u32 = 1 << 15;
+/// A matrix instruction whose sources have the format that `cbsz` and `blgp` say, and so its width.
+pub const FORMATS: u32 = 1 << 21;
 /// SOPP, SOPK: the immediate is a branch distance in dwords.
 pub const LABEL: u32 = 1 << 16;
 /// The immediate is a hardware register and a bit range.

@@ -41,7 +41,7 @@ rows! {
     40 SDcacheDiscard <- S64 B32;
     41 SDcacheDiscardX2 <- S64 B32;
     64 SBufferAtomicSwap B32 <- S128 B32 B32 | ATOMIC;
-    65 SBufferAtomicCmpswap B64 <- S128 B32 B64 | ATOMIC;
+    65 SBufferAtomicCmpswap B32 <- S128 B32 B64 | ATOMIC;
     66 SBufferAtomicAdd B32 <- S128 B32 B32 | ATOMIC;
     67 SBufferAtomicSub B32 <- S128 B32 B32 | ATOMIC;
     68 SBufferAtomicSmin B32 <- S128 B32 B32 | ATOMIC;
@@ -54,7 +54,7 @@ rows! {
     75 SBufferAtomicInc B32 <- S128 B32 B32 | ATOMIC;
     76 SBufferAtomicDec B32 <- S128 B32 B32 | ATOMIC;
     96 SBufferAtomicSwapX2 B64 <- S128 B32 B64 | ATOMIC;
-    97 SBufferAtomicCmpswapX2 W4 <- S128 B32 W4 | ATOMIC;
+    97 SBufferAtomicCmpswapX2 B64 <- S128 B32 W4 | ATOMIC;
     98 SBufferAtomicAddX2 B64 <- S128 B32 B64 | ATOMIC;
     99 SBufferAtomicSubX2 B64 <- S128 B32 B64 | ATOMIC;
     100 SBufferAtomicSminX2 B64 <- S128 B32 B64 | ATOMIC;
@@ -67,7 +67,7 @@ rows! {
     107 SBufferAtomicIncX2 B64 <- S128 B32 B64 | ATOMIC;
     108 SBufferAtomicDecX2 B64 <- S128 B32 B64 | ATOMIC;
     128 SAtomicSwap B32 <- S64 B32 B32 | ATOMIC;
-    129 SAtomicCmpswap B64 <- S64 B32 B64 | ATOMIC;
+    129 SAtomicCmpswap B32 <- S64 B32 B64 | ATOMIC;
     130 SAtomicAdd B32 <- S64 B32 B32 | ATOMIC;
     131 SAtomicSub B32 <- S64 B32 B32 | ATOMIC;
     132 SAtomicSmin B32 <- S64 B32 B32 | ATOMIC;
@@ -80,7 +80,7 @@ rows! {
     139 SAtomicInc B32 <- S64 B32 B32 | ATOMIC;
     140 SAtomicDec B32 <- S64 B32 B32 | ATOMIC;
     160 SAtomicSwapX2 B64 <- S64 B32 B64 | ATOMIC;
-    161 SAtomicCmpswapX2 W4 <- S64 B32 W4 | ATOMIC;
+    161 SAtomicCmpswapX2 B64 <- S64 B32 W4 | ATOMIC;
     162 SAtomicAddX2 B64 <- S64 B32 B64 | ATOMIC;
     163 SAtomicSubX2 B64 <- S64 B32 B64 | ATOMIC;
     164 SAtomicSminX2 B64 <- S64 B32 B64 | ATOMIC;

@@ -2,7 +2,7 @@
 //!
 //! Must hold: see [`super`]. Matrix rows reuse the modifier bits, so their pattern only says which must be zero.
 
-use super::{GFX942, GFX950, KEEPS, MATRIX, Row, TIED, Ty, rows};
+use super::{FORMATS, GFX942, GFX950, KEEPS, MATRIX, Row, TIED, Ty, rows};
 use crate::isa::op::Op;
 
 rows! {
@@ -40,6 +40,8 @@ rows! {
     41 VDot4U32U8 B32 <- B32 B32 B32 | "+++ +++ + XXX ---";
     42 VDot8I32I4 B32 <- B32 B32 B32 | "+++ +++ + XXX ---";
     43 VDot8U32U4 B32 <- B32 B32 B32 | "+++ +++ + XXX ---";
+    45 VMfmaF32_16x16x128F8f6f4 W4 <- W8 W8 W4 | GFX950 MATRIX FORMATS "+++ +++ + XXX ++X";
+    46 VMfmaF32_32x32x64F8f6f4 W16 <- W8 W8 W16 | GFX950 MATRIX FORMATS "+++ +++ + XXX ++X";
     48 VPkFmaF32 Pf32 <- Pf32 Pf32 Pf32 | "+++ +++ + +++ +++";
     49 VPkMulF32 Pf32 <- Pf32 Pf32 | "++X ++X + ++X ++-";
     50 VPkAddF32 Pf32 <- Pf32 Pf32 | "++X ++X + ++X ++-";
