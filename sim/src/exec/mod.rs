@@ -28,6 +28,8 @@ mod vmove;
 mod vpacked;
 
 #[cfg(test)]
+mod memory_tests;
+#[cfg(test)]
 mod tests;
 
 use crate::fault::Exec;

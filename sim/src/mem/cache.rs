@@ -188,13 +188,6 @@ impl Backed<'_> {
         line
     }
 
-    /// Loads through the L2 only.
-    #[inline]
-    pub(super) fn load(&mut self, tag: u64, home: Home, start: usize, out: &mut [u8]) {
-        let line = self.fetch(tag, home);
-        out.copy_from_slice(&line.data[start..start + out.len()]);
-    }
-
     /// Loads through `l1`.
     #[inline]
     pub(super) fn load_through(&mut self, l1: &mut Cache, tag: u64, home: Home, start: usize, out: &mut [u8]) {

@@ -82,7 +82,7 @@ impl Probe<'_> {
         if self.conflicts(granule.write, mask) {
             return Some((granule.write, true));
         }
-        let Some(record) = self.record else { return None };
+        let record = self.record?;
         let cell = record.masked(lane, mask);
         let [first, second] = granule.reads;
         if first.is_empty() || first.same_source(cell) {
@@ -119,7 +119,7 @@ impl Probe<'_> {
                 return Some((read, false));
             }
         }
-        let Some(record) = self.record else { return None };
+        let record = self.record?;
         let cell = record.masked(lane, mask);
         granule.write = if granule.write.same_access(cell) { granule.write.or_mask(mask) } else { cell };
         if mask == 15 {

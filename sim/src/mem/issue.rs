@@ -139,10 +139,10 @@ impl Port<'_> {
                 return Ok(());
             }
             common.lds_race(self.memory, self.lds, &access, Class::Memory)?;
-            for lane in first..first + count {
-                let undefined = op.undefined.iter().any(|lanes| lanes >> lane & 1 != 0);
-                if !undefined {
-                    self.lds.shadow.set_init(address[lane] as usize, bytes);
+            let undefined = op.undefined.iter().fold(0, |all, lanes| all | lanes);
+            for (lane, at) in address.iter().enumerate().skip(first).take(count) {
+                if undefined >> lane & 1 == 0 {
+                    self.lds.shadow.set_init(*at as usize, bytes);
                 }
             }
             Ok(())
@@ -356,7 +356,7 @@ impl Memory {
 
     fn check_run(&mut self, common: &Common<'_>, run: &Run, undefined: &mut [u64; 4]) -> Exec {
         let writes = common.verb.writes();
-        if run.aligned && run.at % run.bytes as u64 != 0 {
+        if run.aligned && !run.at.is_multiple_of(run.bytes as u64) {
             let kind = MemFault::Misaligned { what: "an atomic", address: run.at, align: run.bytes as u64 };
             return Err(fault(kind, run.first, common.pc));
         }

@@ -121,7 +121,6 @@ pub struct Memory {
     pub doorbells: VecDeque<Doorbell>,
     version: u64,
     /// Stores that outlived their waves, oldest first.
-    #[expect(clippy::vec_box, reason = "they come as boxes from the waves")]
     orphans: Vec<(Unit, Box<Operation>)>,
     /// What `s_memtime` counts: instructions that touched memory.
     ticks: u64,

@@ -179,7 +179,7 @@ impl Memory {
     }
 
     /// `buffer_wbl2`.
-    pub(super) fn write_back(&mut self, unit: Unit) {
+    pub(crate) fn write_back(&mut self, unit: Unit) {
         let (_, l2) = self.ensure(unit);
         self.write_back_slot(l2);
     }

@@ -318,7 +318,7 @@ fn two_bytes_of_a_granule_are_two_places() {
     let mut rig = Rig::new(true, 1);
     let data = rig.zeroes(0, 256, MemoryType::Coarse);
     let (first, second) = (rig.wave(0, 0), rig.wave(0, 0));
-    let mut store = |rig: &mut Rig, w: W, at: u64| {
+    let store = |rig: &mut Rig, w: W, at: u64| {
         let mut port = rig.port(w);
         let mut op = port.pending.take(crate::mem::What::Store, 0);
         (op.global, op.bytes, op.address[0], op.data[0][0]) = (1, 2, at, 7);
