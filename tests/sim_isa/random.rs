@@ -34,6 +34,36 @@ impl Random {
         }
     }
 
+    /// A literal: often one that is an inline constant at some type.
+    pub(crate) fn literal(&mut self) -> u32 {
+        let constants = [
+            0,
+            1,
+            5,
+            64,
+            65,
+            0xffff_ffff,
+            0xffff_fff0,
+            0xffff,
+            0xfff0,
+            0x3800,
+            0x4000,
+            0xc400,
+            0x3118,
+            0x3f00,
+            0xbf80,
+            0x3e22,
+            0x3f00_0000,
+            0x4000_0000,
+            0x3e22_f983,
+            0x3ff0_0000,
+            0x3fc4_5f30,
+            0x0005_0005,
+            0x3800_3800,
+        ];
+        if self.below(2) == 0 { self.pick(&constants) } else { self.sparse() }
+    }
+
     /// A scalar register at which a tuple of `dwords` dwords may begin.
     pub(crate) fn scalar_register(&mut self, dwords: u8) -> u32 {
         match (dwords, self.below(8)) {

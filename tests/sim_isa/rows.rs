@@ -117,7 +117,7 @@ fn scalar(random: &mut Random, format: Format, form: Form, row: &Row) -> [u32; 4
         _ if row.has(table::IMM) => 0x17f << 23 | code << 16 | immediate,
         _ => 0x17f << 23 | code << 16,
     };
-    [word, random.sparse(), 0, 0]
+    [word, random.literal(), 0, 0]
 }
 
 fn smem(random: &mut Random, row: &Row) -> [u32; 4] {
@@ -173,7 +173,7 @@ fn short(random: &mut Random, format: Format, form: Form, row: &Row) -> [u32; 4]
             let second = if sources == 2 { random.below(7) << 24 } else { 0 };
             random.vector_register(1) | dst | random.below(7) << 16 | second
         }
-        _ => random.sparse(),
+        _ => random.literal(),
     };
     for i in 0..sources {
         let float = used(i) && random.below(2) == 0;

@@ -1,6 +1,14 @@
 //! Instructions of gfx942 and gfx950 (CDNA3 and CDNA4), waves of 64 lanes: what they are called, how they are encoded and
 //! printed. Nothing here executes one.
 //!
+//! Use: [`decode()`] takes the dwords at a program counter and gives an [`Inst`], which names its operands and widths and prints as
+//! LLVM's disassembler does (`Display`). [`inst`] says where each operand stands; [`Ty`] of a row says what a constant means there.
+//! Not listed: the 128-bit encodings of scaled matrix instructions, and graphics (export, interpolation, images), which
+//! these chips lack.
+//!
+//! To add an instruction: its name in [`op`], its row in the file of its family in [`table`], and, if it prints or encodes
+//! something that no other does, a line in `decode` and in `print`. `tests/sim_isa` then compares it with LLVM unasked.
+//!
 //! Must hold: pure functions of the code bytes and the chip; no input panics; an encoding that is not in the tables, or that sets
 //! a bit that must be zero, is an error and never a guess.
 

@@ -157,7 +157,7 @@ impl Code {
             }
             sdwa.sext |= u8::from(sext) << i;
             // Packed halves are neither negated nor extended.
-            let negated = row.src[i] != Ty::Pf16;
+            let negated = !matches!(row.src[i], Ty::Pf16 | Ty::Pbf16);
             inst.mods.neg |= u8::from(neg && negated) << i;
             inst.mods.abs |= u8::from(abs && negated) << i;
             let scalar = bit(x, at + 7);

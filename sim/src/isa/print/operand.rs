@@ -90,6 +90,8 @@ fn inlinable(value: u32, ty: Ty) -> bool {
         Ty::B64 | Ty::S64 => small(value.into()),
         Ty::F16 => small((value as i16).into()) || float(half, |float| float.bits16().into()),
         Ty::Bf16 => small((value as i16).into()) || float(half, |float| float.bits_bf16().into()),
+        Ty::Pf16 => small((value as i32).into()) || float(value, |float| float.bits16().into()),
+        Ty::Pbf16 => small((value as i32).into()) || float(value, |float| float.bits_bf16().into()),
         // LLVM looks at all bits of a 16-bit integer's literal.
         _ => small((value as i32).into()) || float(value, InlineFloat::bits32),
     }

@@ -52,8 +52,10 @@ pub enum Ty {
     F32,
     /// Two 16-bit integers in a dword.
     Pb16,
-    /// Two half-precision floats (or bfloats) in a dword.
+    /// Two half-precision floats in a dword.
     Pf16,
+    /// Two brain floats in a dword.
+    Pbf16,
     /// 64-bit integer or bits.
     B64,
     /// Double-precision float.
@@ -87,7 +89,7 @@ impl Ty {
     pub const fn dwords(self) -> u8 {
         match self {
             Ty::None => 0,
-            Ty::B16 | Ty::F16 | Ty::Bf16 | Ty::B32 | Ty::F32 | Ty::Pb16 | Ty::Pf16 | Ty::S32 => 1,
+            Ty::B16 | Ty::F16 | Ty::Bf16 | Ty::B32 | Ty::F32 | Ty::Pb16 | Ty::Pf16 | Ty::Pbf16 | Ty::S32 => 1,
             Ty::B64 | Ty::F64 | Ty::Pb32 | Ty::Pf32 | Ty::S64 => 2,
             Ty::W3 => 3,
             Ty::W4 | Ty::S128 => 4,
@@ -100,7 +102,7 @@ impl Ty {
 
     /// Whether it holds floats: negation and absolute value apply, and a 32-bit literal of a 64-bit operand is its high half.
     pub const fn is_float(self) -> bool {
-        matches!(self, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64 | Ty::Pf16 | Ty::Pf32)
+        matches!(self, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64 | Ty::Pf16 | Ty::Pbf16 | Ty::Pf32)
     }
 
     /// Whether it is 16 bits wide (not packed).

@@ -30,7 +30,7 @@ rows! {
     19 VAndB32 B32 <- B32 B32 | E64 "XXX XXX X XX ----";
     20 VOrB32 B32 <- B32 B32 | E64 "XXX XXX X XX ----";
     21 VXorB32 B32 <- B32 B32 | E64 "XXX XXX X XX ----";
-    22 VDot2cF32Bf16 F32 <- Pf16 Pf16 | GFX950 E64 NO_SDWA TIED "++X ++X + ++ ----";
+    22 VDot2cF32Bf16 F32 <- Pbf16 Pbf16 | GFX950 E64 NO_SDWA TIED "++X ++X + ++ ----";
     23 VFmamkF32 F32 <- F32 F32 F32 | LITERAL NO_SDWA NO_DPP;
     24 VFmaakF32 F32 <- F32 F32 F32 | LITERAL NO_SDWA NO_DPP;
     25 VAddCoU32 B32 S64 <- B32 B32 | E64 "XXX +++ + XX ++++";

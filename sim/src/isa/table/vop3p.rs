@@ -27,7 +27,7 @@ rows! {
     16 VPkMulF16 Pf16 <- Pf16 Pf16 | "++X ++X + ++X ++-";
     17 VPkMinF16 Pf16 <- Pf16 Pf16 | "++X ++X + ++X ++-";
     18 VPkMaxF16 Pf16 <- Pf16 Pf16 | "++X ++X + ++X ++-";
-    26 VDot2F32Bf16 F32 <- Pf16 Pf16 F32 | GFX950 "+++ +++ + +++ +++";
+    26 VDot2F32Bf16 F32 <- Pbf16 Pbf16 F32 | GFX950 "+++ +++ + +++ +++";
     27 VPkMinimum3F16 Pf16 <- Pf16 Pf16 Pf16 | GFX950 "+++ +++ + +++ +++";
     28 VPkMaximum3F16 Pf16 <- Pf16 Pf16 Pf16 | GFX950 "+++ +++ + +++ +++";
     32 VFmaMixF32 F32 <- F32 F32 F32 | "+++ +++ + +++ +++";
