@@ -137,10 +137,28 @@ impl Probe<'_> {
         lane: usize,
         per_lane: usize,
     ) -> Result<(), Conflict> {
-        let (first, end) = (offset / 4, (offset + length).div_ceil(4));
-        let mut granule = first;
-        while granule < end {
-            let cells = shadow.granules(granule, end - granule);
+        match self.verb.writes() {
+            false => self.walk::<false>(shadow, offset, length, lane, per_lane),
+            true => self.walk::<true>(shadow, offset, length, lane, per_lane),
+        }
+    }
+
+    #[inline]
+    fn walk<const WRITES: bool>(
+        &mut self,
+        shadow: &mut Shadow,
+        offset: usize,
+        length: usize,
+        mut lane: usize,
+        per_lane: usize,
+    ) -> Result<(), Conflict> {
+        let per_lane = per_lane.max(1);
+        let end = offset + length;
+        let (mut granule, behind) = (offset / 4, end.div_ceil(4));
+        // Bytes of the current lane that were passed.
+        let mut passed = 0;
+        while granule < behind {
+            let cells = shadow.granules(granule, behind - granule);
             let count = cells.len();
             if count == 0 {
                 return Ok(()); // checks are off
@@ -148,19 +166,25 @@ impl Probe<'_> {
             for (index, cell) in cells.iter_mut().enumerate() {
                 let at = (granule + index) * 4;
                 let mut mask = 15;
+                let mut bytes = 4;
                 if at < offset {
                     mask &= 15 << (offset - at);
+                    bytes = at + 4 - offset;
                 }
-                if at + 4 > offset + length {
-                    mask &= 15 >> (at + 4 - offset - length);
+                if at + 4 > end {
+                    mask &= 15 >> (at + 4 - end);
                 }
-                let lane = lane + at.saturating_sub(offset) / per_lane;
-                let found = match self.verb.writes() {
+                let found = match WRITES {
                     false => self.read(cell, lane, mask),
                     true => self.write(cell, lane, mask),
                 };
                 if let Some((cell, write)) = found {
                     return Err(Conflict { cell, write, offset: at.max(offset), lane });
+                }
+                passed += bytes;
+                while passed >= per_lane {
+                    passed -= per_lane;
+                    lane += 1;
                 }
             }
             granule += count;
