@@ -73,7 +73,9 @@ impl Probe<'_> {
 
     #[inline]
     fn conflicts(&mut self, cell: Cell, mask: u32) -> bool {
-        !cell.is_empty() && cell.mask() & mask != 0 && !(cell.sync() && self.sync()) && !self.ordered(cell)
+        let meet = !cell.is_empty() && cell.mask() & mask != 0;
+        let both_sync = cell.sync() && self.sync();
+        meet && !both_sync && !self.ordered(cell)
     }
 
     /// Checks and records a read of the bytes of `mask`.
