@@ -17,6 +17,7 @@ struct Bench {
     rng: Rng,
     /// A buffer of 4096 bytes: byte i is `i * 7`.
     buffer: u64,
+    chip: Chip,
 }
 
 fn bench() -> Bench {
@@ -28,12 +29,20 @@ fn bench() -> Bench {
     let mut wave = WaveState::new(id, 16, 16, 0, 0);
     wave.vgpr_init.fill(!0);
     wave.sgpr_init = !0;
-    Bench { memory, wave, pending: Pending::new(64, true), lds: Lds::new(1024, true), rng: Rng::new(1), buffer }
+    Bench {
+        memory,
+        wave,
+        pending: Pending::new(64, true),
+        lds: Lds::new(1024, true),
+        rng: Rng::new(1),
+        buffer,
+        chip: Chip::Gfx942,
+    }
 }
 
 impl Bench {
     fn issue(&mut self, words: [u32; 2]) -> Exec {
-        let inst = decode(&words, Chip::Gfx942).expect("decodes");
+        let inst = decode(&words, self.chip).expect("decodes");
         let mut port = Port {
             wave: &mut self.wave,
             pending: &mut self.pending,
@@ -348,4 +357,23 @@ fn nothing_happens_with_exec_zero() {
     b.run([0xdc70_0000, 0x0000_0402]);
     b.run([0xd9be_0010, 0x0000_0402]);
     assert_eq!(b.wave.vgprs[1][0], 5);
+}
+
+#[test]
+fn transposing_reads_exchange_elements_within_sixteen_lanes() {
+    let mut b = bench();
+    // Lane i writes and reads eight bytes at 8 * i: halves 4 * i .. 4 * i + 3, numbered by their place.
+    b.set(2, |lane| 8 * lane);
+    b.set(4, |lane| 4 * lane | (4 * lane + 1) << 16);
+    b.set(5, |lane| 4 * lane + 2 | (4 * lane + 3) << 16);
+    b.run([0xd89a_0000, 0x0000_0402]); // ds_write_b64 v2, v[4:5]
+    b.chip = Chip::Gfx950;
+    b.run([0xd9c6_0000, 0x0600_0002]); // ds_read_b64_tr_b16 v[6:7], v2
+    for lane in 0..64u32 {
+        let block = lane / 16 * 16;
+        let in_block = lane % 16;
+        let half = |e: u32| 4 * (block + 4 * e + in_block / 4) + in_block % 4;
+        let got = [b.wave.vgprs[6][lane as usize], b.wave.vgprs[7][lane as usize]];
+        assert_eq!(got, [half(0) | half(1) << 16, half(2) | half(3) << 16], "lane {lane}");
+    }
 }

@@ -205,6 +205,17 @@ impl Actors {
         anew
     }
 
+    /// All that anybody has done.
+    pub(super) fn everything(&self) -> Clock {
+        let mut clock = self.fixed[0].seen.as_ref().clone();
+        let fixed = self.fixed.iter().enumerate().map(|(index, state)| (index as Actor, state));
+        let waves = self.waves.iter().enumerate().map(|(index, state)| (self.base + index as Actor, state));
+        for (actor, state) in fixed.chain(waves) {
+            clock.know_all(actor, state.memory_tick.max(state.local_tick));
+        }
+        clock
+    }
+
     /// The access of `cell`, in words.
     pub(super) fn access(&self, cell: Cell, write: bool) -> Access {
         let state = self.get(cell.actor());

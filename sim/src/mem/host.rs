@@ -1,7 +1,8 @@
 //! What the host does: allocations, reads and writes, launches, and the start and end of waves.
 //!
 //! What must hold here: while nothing runs, the host sees and changes memory as if there were no caches. While something runs
-//! it writes and reads memory itself, and a write of at most 8 bytes is a store with system scope.
+//! it writes and reads memory itself, and a write of at most 8 bytes is a store with system scope that stands for somebody
+//! who has waited for all that was done before (a test's event in place of an engine).
 
 use std::rc::Rc;
 
@@ -92,7 +93,7 @@ impl Memory {
         }
         self.memory_write(index, offset, bytes);
         if self.config.checks && bytes.len() <= 8 {
-            let clock = self.actor_clock(HOST);
+            let clock = Rc::new(self.actors.everything());
             self.publish(address, bytes.len() as u64, &clock, true, NO_RANK, false);
         } else {
             self.unpublish(address, bytes.len() as u64);

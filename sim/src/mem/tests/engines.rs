@@ -199,3 +199,17 @@ fn engines_find_bounds_and_uninitialised_bytes() {
     let fault = memory_fault(copy.rig.memory.engine_write(engine, 1, code, &[1; 4]));
     assert!(matches!(fault, MemFault::ReadOnly { .. }));
 }
+
+#[test]
+fn a_host_event_stands_for_whoever_waited_for_all_before() {
+    let mut rig = Rig::new(true, 1);
+    let ring = rig.zeroes(0, 256, MemoryType::Uncached);
+    let rptr = rig.zeroes(0, 64, MemoryType::Uncached);
+    let (first, second) = (rig.wave(0, 0), rig.wave(0, 1));
+    rig.store(first, ring, 1, Scope::Wave).unwrap();
+    rig.wait(first);
+    rig.memory.host_write(rptr, &32u64.to_le_bytes()).unwrap();
+    assert_eq!(rig.get(second, rptr, Scope::System).unwrap(), 32);
+    rig.store(second, ring, 2, Scope::Wave).unwrap();
+    assert!(rig.memory.host_write(ring, &[0; 64]).is_err(), "a longer write is a plain one");
+}
