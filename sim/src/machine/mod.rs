@@ -17,6 +17,8 @@
 mod code;
 mod deadlock;
 mod dispatch;
+#[cfg(test)]
+mod fuzz;
 mod group;
 mod kernarg;
 mod lines;

@@ -26,6 +26,11 @@ pub(crate) enum TurnEnd {
 /// One turn in so many lets memory move by itself (an eviction).
 const IDLE_ONE_IN: u32 = 16;
 
+/// A fault of the instruction at `pc`, unless it says itself where it belongs.
+fn at(fault: Box<Fault>, pc: u64) -> Box<Fault> {
+    if fault.at.pc.is_none() { fault.pc(pc) } else { fault }
+}
+
 impl Sim {
     /// Runs until all waves have ended.
     ///
@@ -136,10 +141,10 @@ impl Sim {
                 rng: &mut self.rng,
             };
             match step.run {
-                Run::Flat => flat::issue(&mut port, &step.inst, pc)?,
-                Run::Ds => ds::issue(&mut port, &step.inst, pc)?,
-                Run::Smem => smem::issue(&mut port, &step.inst, pc)?,
-                Run::Mubuf => mubuf::issue(&mut port, &step.inst, pc)?,
+                Run::Flat => flat::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
+                Run::Ds => ds::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
+                Run::Smem => smem::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
+                Run::Mubuf => mubuf::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
                 Run::Alu(_) | Run::Control => {
                     let effect = control::execute(port.wave, &step.inst, checks).map_err(|f| f.pc(pc))?;
                     match effect {
