@@ -364,8 +364,8 @@ fn transposing_reads_exchange_elements_within_sixteen_lanes() {
     let mut b = bench();
     // Lane i writes and reads eight bytes at 8 * i: halves 4 * i .. 4 * i + 3, numbered by their place.
     b.set(2, |lane| 8 * lane);
-    b.set(4, |lane| 4 * lane | (4 * lane + 1) << 16);
-    b.set(5, |lane| 4 * lane + 2 | (4 * lane + 3) << 16);
+    b.set(4, |lane| (4 * lane) | ((4 * lane + 1) << 16));
+    b.set(5, |lane| (4 * lane + 2) | ((4 * lane + 3) << 16));
     b.run([0xd89a_0000, 0x0000_0402]); // ds_write_b64 v2, v[4:5]
     b.chip = Chip::Gfx950;
     b.run([0xd9c6_0000, 0x0600_0002]); // ds_read_b64_tr_b16 v[6:7], v2

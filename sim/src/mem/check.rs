@@ -84,6 +84,9 @@ impl Probe<'_> {
         if self.conflicts(granule.write, mask) {
             return Some((granule.write, true));
         }
+        if self.conflicts(granule.older, mask) {
+            return Some((granule.older, true));
+        }
         let record = self.record?;
         let cell = record.masked(lane, mask);
         let [first, second] = granule.reads;
@@ -115,6 +118,9 @@ impl Probe<'_> {
         if self.conflicts(granule.write, mask) {
             return Some((granule.write, true));
         }
+        if self.conflicts(granule.older, mask) {
+            return Some((granule.older, true));
+        }
         for index in 0..2 {
             let read = granule.reads[index];
             if self.conflicts(read, mask) {
@@ -123,7 +129,17 @@ impl Probe<'_> {
         }
         let record = self.record?;
         let cell = record.masked(lane, mask);
-        granule.write = if granule.write.same_access(cell) { granule.write.or_mask(mask) } else { cell };
+        let last = granule.write;
+        if last.same_access(cell) {
+            granule.write = last.or_mask(mask);
+        } else {
+            if last.mask() & !mask != 0 {
+                granule.older = last;
+            } else if granule.older.mask() & !mask == 0 {
+                granule.older = Cell::EMPTY;
+            }
+            granule.write = cell;
+        }
         if mask == 15 {
             granule.reads = [Cell::EMPTY; 2];
         }

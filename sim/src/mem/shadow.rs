@@ -1,8 +1,8 @@
 //! What is known about each byte and each 4-byte granule: initialised or not, and who accessed it last.
 //!
 //! What must hold here: plain arrays by offset, in chunks that come into being when they are first touched, so that a check of
-//! a wave's coalesced access is a loop over neighbours. A granule remembers its last write and up to two reads; a forgotten
-//! read can hide a race, but nothing here can invent one.
+//! a wave's coalesced access is a loop over neighbours. A granule remembers its last write, a second one to other bytes, and up
+//! to two reads; a forgotten access can hide a race, but nothing here can invent one.
 
 use super::clock::Actor;
 
@@ -105,6 +105,8 @@ impl Cell {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Granule {
     pub(super) write: Cell,
+    /// The write before it, while some of its bytes were not written again.
+    pub(super) older: Cell,
     pub(super) reads: [Cell; 2],
 }
 

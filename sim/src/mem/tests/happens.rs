@@ -326,5 +326,7 @@ fn two_bytes_of_a_granule_are_two_places() {
     };
     store(&mut rig, first, data).unwrap();
     store(&mut rig, second, data + 2).unwrap();
+    let third = rig.wave(0, 0);
+    assert!(store(&mut rig, third, data).is_err(), "the first write is remembered beside the second");
     assert!(store(&mut rig, first, data + 2).is_err());
 }
