@@ -1,7 +1,8 @@
 //! What FLAT, DS, SMEM and MUBUF instructions have in common: their shapes, and operands that must be defined.
 //!
-//! What must hold here: an address or a stored value that comes from an undefined register is a fault when the instruction
-//! issues; shapes are read off the opcode number, which is the same in all families of vector memory instructions.
+//! What must hold here: an address or a stored value that comes from an undefined register is a fault when the
+//! instruction issues; shapes are read off the opcode number, which is the same in all families of vector memory
+//! instructions.
 
 use super::{scalar_number, vector_index};
 use crate::fault::{Exec, Fault, FaultKind};

@@ -1,8 +1,8 @@
 //! DS instructions: LDS loads, stores and atomics, and permutations of lanes.
 //!
-//! What must hold here: an LDS address is a 32-bit vector register plus an unsigned offset; the two-address forms have two
-//! offsets in elements, or in 64 elements. LDS operations of a wave keep their order. Permutations touch no memory: they
-//! read their registers when they issue and deliver like a load. GDS does not exist on these chips.
+//! What must hold here: an LDS address is a 32-bit vector register plus an unsigned offset; the two-address forms have
+//! two offsets in elements, or in 64 elements. LDS operations of a wave keep their order. Permutations touch no memory:
+//! they read their registers when they issue and deliver like a load. GDS does not exist on these chips.
 
 use super::access::{capture, narrow_addresses, need, set_destination, unsupported};
 use super::vector_index;
@@ -226,8 +226,8 @@ fn backward(address: &[u64; LANES], exec: u64, inst: &Inst) -> Option<Sources> {
     Some(address.map(|address| Some(lane(address) as u8).filter(|lane| exec >> lane & 1 != 0)))
 }
 
-/// `ds_permute_b32`: each active lane names the lane it writes; of several the highest wins, and lanes that nobody names get
-/// zero.
+/// `ds_permute_b32`: each active lane names the lane it writes; of several the highest wins, and lanes that nobody
+/// names get zero.
 fn forward(address: &[u64; LANES], exec: u64, inst: &Inst) -> Option<Sources> {
     let mut sources = [None; LANES];
     for lane in (0..LANES).filter(|lane| exec >> lane & 1 != 0) {

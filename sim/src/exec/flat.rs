@@ -1,9 +1,10 @@
 //! FLAT, GLOBAL and SCRATCH instructions.
 //!
-//! What must hold here: a FLAT address without a scalar one is 64 bits of vector registers plus an unsigned offset, and its top
-//! half tells whether it means LDS, scratch or global memory, lane by lane. A GLOBAL address is 64 bits of vector registers,
-//! or a scalar pair plus an unsigned 32-bit vector offset, plus a signed offset. A SCRATCH address is an offset into the
-//! lane's own scratch: scalar plus vector plus signed offset. FLAT counts in vmcnt and lgkmcnt, the others in vmcnt.
+//! What must hold here: a FLAT address without a scalar one is 64 bits of vector registers plus an unsigned offset, and
+//! its top half tells whether it means LDS, scratch or global memory, lane by lane. A GLOBAL address is 64 bits of
+//! vector registers, or a scalar pair plus an unsigned 32-bit vector offset, plus a signed offset. A SCRATCH address is
+//! an offset into the lane's own scratch: scalar plus vector plus signed offset. FLAT counts in vmcnt and lgkmcnt, the
+//! others in vmcnt.
 
 use super::access::{
     Shape, capture, narrow_addresses, need, need_dwords, set_destination, shape, unsupported, wide_addresses,
@@ -109,7 +110,8 @@ fn scratch(port: &Port<'_>, inst: &Inst, op: &mut Operation, lanes: u64) {
     op.scratch = lanes;
 }
 
-/// The data of lane i goes to M0 plus the instruction's offset plus i times the size of what it loads, a dword at least.
+/// The data of lane i goes to M0 plus the instruction's offset plus i times the size of what it loads, a dword at
+/// least.
 pub(super) fn to_lds(m0: u32, op: &mut Operation, offset: i32) {
     let stride = (op.dwords() * 4) as u32;
     op.to_lds = Some((m0.wrapping_add(offset as u32), stride));

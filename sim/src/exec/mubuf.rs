@@ -1,8 +1,9 @@
 //! MUBUF instructions: accesses through a buffer resource, `buffer_wbl2` and `buffer_inv`.
 //!
-//! What must hold here: an address is the resource's base, plus the scalar offset, the immediate offset, the offset register
-//! and the index register times the stride. What is out of the resource's range loads as zero and is not stored, as
-//! on the hardware; what is in its range but in no allocation is a fault. Formats and swizzled buffers are not simulated.
+//! What must hold here: an address is the resource's base, plus the scalar offset, the immediate offset, the offset
+//! register and the index register times the stride. What is out of the resource's range loads as zero and is not
+//! stored, as on the hardware; what is in its range but in no allocation is a fault. Formats and swizzled buffers are
+//! not simulated.
 
 use super::access::{Shape, capture, need, need_dwords, set_destination, shape, unsupported};
 use super::flat::to_lds;

@@ -1,7 +1,7 @@
 //! Scalar memory instructions: loads, cache control and clocks.
 //!
-//! What must hold here: a scalar load returns in any order with respect to everything else; its address is rounded down to a
-//! multiple of four; it goes through the scalar cache, which only `s_dcache_inv` and the start of a kernel empty.
+//! What must hold here: a scalar load returns in any order with respect to everything else; its address is rounded down
+//! to a multiple of four; it goes through the scalar cache, which only `s_dcache_inv` and the start of a kernel empty.
 
 use super::access::{need, unsupported};
 use super::{scalar_number, scalar32, scalar64};

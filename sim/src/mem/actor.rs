@@ -1,7 +1,7 @@
 //! Actors: the host, engines and waves, with their clocks, their names, and where each of their accesses came from.
 //!
-//! What must hold here: a number is given out once between two moments at which nothing runs. Waves that had ended at such a
-//! moment are below [`Actors::floor`], and all that they did counts as known to everybody.
+//! What must hold here: a number is given out once between two moments at which nothing runs. Waves that had ended at
+//! such a moment are below [`Actors::floor`], and all that they did counts as known to everybody.
 
 use std::rc::Rc;
 
@@ -190,7 +190,8 @@ impl Actors {
         Some(number)
     }
 
-    /// Nothing runs: everybody knows all that any wave did. True if numbers start anew, so that cells must be forgotten.
+    /// Nothing runs: everybody knows all that any wave did. True if numbers start anew, so that cells must be
+    /// forgotten.
     pub(super) fn rest(&mut self) -> bool {
         let next = self.base + self.waves.len() as Actor;
         let anew = next > ACTORS / 2;

@@ -1,7 +1,7 @@
 //! Allocations: where they lie, what they hold, and how an address finds its own.
 //!
-//! What must hold here: allocations never overlap, and at least [`GUARD`] bytes that belong to nobody lie between two that
-//! the allocator placed, so that a pointer that runs over an end hits nothing. Bytes that were never written are
+//! What must hold here: allocations never overlap, and at least [`GUARD`] bytes that belong to nobody lie between two
+//! that the allocator placed, so that a pointer that runs over an end hits nothing. Bytes that were never written are
 //! [`FILL`], the pattern that every executor of this project uses.
 
 use super::fault::MemFault;

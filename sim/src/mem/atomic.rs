@@ -1,6 +1,7 @@
 //! Arithmetic of atomics, on global memory and on LDS, by waves and by engines.
 //!
-//! What must hold here: pure functions of the old value and the operands; unused high bits of 32-bit operations are zero.
+//! What must hold here: pure functions of the old value and the operands; unused high bits of 32-bit operations are
+//! zero.
 
 /// What an atomic does to memory. The width is given apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Caches that hold copies: an L1 for each compute unit, one for its scalar loads, and an L2 for each XCD.
 //!
-//! What must hold here: a copy stays as stale as it is until something drops it; dirty bytes are never lost, and only an L2
-//! has any. Invalidating is one counter, not a walk: a line remembers the count at which it was filled.
+//! What must hold here: a copy stays as stale as it is until something drops it; dirty bytes are never lost, and only
+//! an L2 has any. Invalidating is one counter, not a walk: a line remembers the count at which it was filled.
 
 use super::alloc::Allocations;
 

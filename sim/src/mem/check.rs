@@ -1,7 +1,7 @@
 //! The race check: one access against what the granules remember.
 //!
-//! What must hold here: an access is reported only if no edge orders it after the remembered one. What is ordered by the
-//! hardware within a wave (vector memory on the same bytes, LDS on the same bytes) needs no wait.
+//! What must hold here: an access is reported only if no edge orders it after the remembered one. What is ordered by
+//! the hardware within a wave (vector memory on the same bytes, LDS on the same bytes) needs no wait.
 
 use super::clock::{Actor, Clock, FIRST_WAVE, Known};
 use super::fault::Verb;

@@ -1,8 +1,8 @@
 //! Vector clocks: what an actor knows of the others' accesses.
 //!
 //! What must hold here: a clock only grows; an entry says up to which tick of an actor everything is known, by kind of
-//! access. Clocks hold entries only for actors that they know something of, sorted, so that kernels whose workgroups never
-//! meet pay nothing for the others.
+//! access. Clocks hold entries only for actors that they know something of, sorted, so that kernels whose workgroups
+//! never meet pay nothing for the others.
 
 use std::rc::Rc;
 

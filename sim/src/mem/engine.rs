@@ -1,7 +1,8 @@
 //! What copy engines do: they read and write memory below all caches, in the order of their ring.
 //!
-//! What must hold here: an engine's clock grows by doorbells and by polls; what it did goes out with its fences, atomics and
-//! read pointers, and with nothing else. `packet` is the engine's own number for what it is doing; messages show it.
+//! What must hold here: an engine's clock grows by doorbells and by polls; what it did goes out with its fences,
+//! atomics and read pointers, and with nothing else. `packet` is the engine's own number for what it is doing; messages
+//! show it.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! Defects that memory finds, with both sides of each.
 //!
-//! What must hold here: a fault names the address, the bytes, the allocation that is nearest or hit, and, for a race, both
-//! accesses with kernel, workgroup, wave, lane and pc; its last words say what is missing.
+//! What must hold here: a fault names the address, the bytes, the allocation that is nearest or hit, and, for a race,
+//! both accesses with kernel, workgroup, wave, lane and pc; its last words say what is missing.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! What the host does: allocations, reads and writes, launches, and the start and end of waves.
 //!
-//! What must hold here: while nothing runs, the host sees and changes memory as if there were no caches. While something runs
-//! it writes and reads memory itself, and a write of at most 8 bytes is a store with system scope that stands for somebody
-//! who has waited for all that was done before (a test's event in place of an engine).
+//! What must hold here: while nothing runs, the host sees and changes memory as if there were no caches. While
+//! something runs it writes and reads memory itself, and a write of at most 8 bytes is a store with system scope that
+//! stands for somebody who has waited for all that was done before (a test's event in place of an engine).
 
 use std::rc::Rc;
 
@@ -273,7 +273,8 @@ impl Memory {
         Rc::new(clock)
     }
 
-    /// Lets memory itself move: an eviction of a dirty line, or a store that outlived its wave. True if something changed.
+    /// Lets memory itself move: an eviction of a dirty line, or a store that outlived its wave. True if something
+    /// changed.
     ///
     /// # Errors
     /// None today.

@@ -1,8 +1,8 @@
 //! What is checked when an instruction issues: bounds, alignment, initialisation and races, and what it releases.
 //!
-//! What must hold here: an access takes its place in the order of all accesses when it issues, whenever it is performed, so
-//! what is reported does not hang on when memory happens to be looked at. Loaded bytes that nobody wrote make the
-//! register undefined, and an atomic on such bytes is a fault.
+//! What must hold here: an access takes its place in the order of all accesses when it issues, whenever it is
+//! performed, so what is reported does not hang on when memory happens to be looked at. Loaded bytes that nobody wrote
+//! make the register undefined, and an atomic on such bytes is a fault.
 
 use std::rc::Rc;
 
@@ -31,7 +31,8 @@ struct Common<'a> {
     unit: Unit,
     pc: u64,
     verb: Verb,
-    /// What cached loads of the rank's coarse memory, cached loads of other memory, and all other accesses are ordered by.
+    /// What cached loads of the rank's coarse memory, cached loads of other memory, and all other accesses are ordered
+    /// by.
     clocks: [&'a Clock; 3],
     own: Known,
     tick: u32,

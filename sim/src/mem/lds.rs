@@ -1,7 +1,7 @@
 //! LDS of a workgroup, and scratch of a wave.
 //!
-//! What must hold here: offsets are checked when an instruction issues; reads beyond the end give [`FILL`](super::FILL) and
-//! writes vanish, so that nothing here can fail. Lanes have scratch of their own, one after the other.
+//! What must hold here: offsets are checked when an instruction issues; reads beyond the end give [`FILL`](super::FILL)
+//! and writes vanish, so that nothing here can fail. Lanes have scratch of their own, one after the other.
 
 use super::alloc::FILL;
 use super::shadow::Shadow;

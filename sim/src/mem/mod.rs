@@ -1,38 +1,41 @@
 //! Memory of the simulated node: allocations, caches, operations in flight, happens-before, and the checks.
 //!
 //! # The model
-//! One flat address space for all ranks. Each allocation lives on one rank and has a [`MemoryType`]. Below everything is
-//! *memory* (the bytes of the allocations), which engines and the host read and write. Compute units see it through a
-//! first-level cache each (L1, plus one for scalar loads), XCDs through a second-level cache each (L2).
+//! One flat address space for all ranks. Each allocation lives on one rank and has a [`MemoryType`]. Below everything
+//! is *memory* (the bytes of the allocations), which engines and the host read and write. Compute units see it through
+//! a first-level cache each (L1, plus one for scalar loads), XCDs through a second-level cache each (L2).
 //!
 //! | allocation, seen from a compute unit | plain load | plain store | load, store with sc1 | atomic |
 //! |---|---|---|---|---|
 //! | uncached, doorbell | memory | memory | memory | memory |
 //! | coarse, same rank | L1, then L2, may be stale | dirty bytes in the L2 of the XCD | past L1 and clean L2 bytes; written through | memory |
 //! | fine-grained, or on another rank | L1, then L2, may be stale | written through | past L1 and L2; written through | memory |
-//! | code, kernel arguments | L1, then L2 | fault | - | fault |
+//! | code, kernel arguments | memory | fault | memory, fault | fault |
 //!
-//! Dirty bytes reach memory at an eviction (a seeded moment), at `buffer_wbl2`, and when a launch ends. `buffer_inv sc1` drops
-//! the L1 and what L2 holds of coarse memory of the own rank, `buffer_inv sc0 sc1` also the rest; dirty bytes always stay.
+//! Dirty bytes reach memory at an eviction (a seeded moment), at `buffer_wbl2`, and when a launch ends.
+//! `buffer_inv sc1` drops the L1 and what L2 holds of coarse memory of the own rank, `buffer_inv sc0 sc1` also the
+//! rest; dirty bytes always stay.
 //!
-//! **Late completion.** An instruction only *issues*: bounds, initialisation and races are checked, store data is captured,
-//! and the operation waits in the wave's [`Pending`]. It is *performed* later, at a moment that [`step`] or [`wait`] chooses:
-//! operations of one wave on the same bytes keep their order, all others may swap; LDS operations keep their order; nothing
-//! passes a `buffer_inv`, and `buffer_wbl2` follows the stores before it. It is *retired* by an `s_waitcnt` only: vmcnt counts
-//! in order of issue, lgkmcnt in order among LDS operations, while scalar loads return in any order.
+//! **Late completion.** An instruction only *issues*: bounds, initialisation and races are checked, store data is
+//! captured, and the operation waits in the wave's [`Pending`]. It is *performed* later, at a moment that [`step`] or
+//! [`wait`] chooses: operations of one wave on the same bytes keep their order, all others may swap; LDS operations
+//! keep their order; nothing passes a `buffer_inv`, and `buffer_wbl2` follows the stores before it. It is *retired* by
+//! an `s_waitcnt` only: vmcnt counts in order of issue, lgkmcnt in order among LDS operations, while scalar loads
+//! return in any order.
 //!
-//! **Happens-before.** Each wave, each engine and the host is an *actor* with a clock ([`Clock`]). What a wave did becomes
-//! visible to others with what it later releases: by `s_barrier` to its workgroup, what is retired; by a store with sc1 or an
-//! atomic to whoever loads it with a scope that reaches, what is retired and, if it was a plain store to coarse memory,
-//! written back by a retired `buffer_wbl2`. Whoever observed such a store may write, or load past the caches, at once;
-//! a plain load needs a `buffer_inv` in between. Two accesses to the same bytes without an edge between them, one of them a
-//! plain write or a plain read against any write, are a race.
+//! **Happens-before.** Each wave, each engine and the host is an *actor* with a clock ([`Clock`]). What a wave did
+//! becomes visible to others with what it later releases: by `s_barrier` to its workgroup, what is retired; by a store
+//! with sc1 or an atomic to whoever loads it with a scope that reaches, what is retired and, if it was a plain store to
+//! coarse memory, written back by a retired `buffer_wbl2`. Whoever observed such a store may write, or load past the
+//! caches, at once; a plain load needs a `buffer_inv` in between. Two accesses to the same bytes without an edge
+//! between them, one of them a plain write or a plain read against any write, are a race.
 //!
 //! # Who calls what
 //! The machine: [`Memory::begin_launch`] before the first wave of a kernel on a rank, [`Memory::begin_wave`],
 //! [`Memory::name_wave`], [`Memory::barrier`], [`Memory::end_wave`], and [`Memory::end_launch`] after the last one; per
 //! instruction `exec::{flat,ds,smem,mubuf}::issue`, then [`step`], [`wait`] and, at `s_endpgm`, [`retire`].
-//! Engines: [`Memory::add_engine`] once a queue, then the `engine_*` functions; [`Memory::doorbells`] is theirs to drain.
+//! Engines: [`Memory::add_engine`] once a queue, then the `engine_*` functions; [`Memory::doorbells`] is theirs to
+//! drain.
 //!
 //! What must hold here: no panic on any address or size; every chance comes from the seed; checks never change a value.
 

@@ -1,7 +1,8 @@
 //! One operation that an instruction issued: what it does, for which lanes, and what it will deliver.
 //!
-//! What must hold here: everything an operation needs later was captured at its issue (addresses, store data, clocks); only the
-//! bytes of memory are looked at when it is performed. Operations are large and are used again, not allocated anew.
+//! What must hold here: everything an operation needs later was captured at its issue (addresses, store data, clocks);
+//! only the bytes of memory are looked at when it is performed. Operations are large and are used again, not allocated
+//! anew.
 
 use std::rc::Rc;
 
@@ -183,7 +184,8 @@ const fn overlap(a: (u64, u64), b: (u64, u64)) -> bool {
     a.0 < b.1 && b.0 < a.1
 }
 
-/// Calls `visit(first lane, lanes, whether all are at one address)` for runs of active lanes with neighbouring addresses.
+/// Calls `visit(first lane, lanes, whether all are at one address)` for runs of active lanes with neighbouring
+/// addresses.
 #[inline]
 pub(crate) fn for_runs<E>(
     lanes: u64,

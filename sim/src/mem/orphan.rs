@@ -1,7 +1,7 @@
 //! Stores that were in flight when their wave ended.
 //!
-//! What must hold here: those of one wave to the same bytes keep their order; the others are performed in any order. At the end
-//! of a launch none is left.
+//! What must hold here: those of one wave to the same bytes keep their order; the others are performed in any order. At
+//! the end of a launch none is left.
 
 use super::Memory;
 use crate::rng::Rng;

@@ -1,7 +1,8 @@
 //! Operations in flight: when they are performed, and when a wave knows it.
 //!
-//! What must hold here: [`step`] performs any operation that the hardware's order allows; [`wait`] retires in the order in which
-//! the counters count. Registers of a load stay busy until it is retired, although they may hold its result long before.
+//! What must hold here: [`step`] performs any operation that the hardware's order allows; [`wait`] retires in the order
+//! in which the counters count. Registers of a load stay busy until it is retired, although they may hold its result
+//! long before.
 
 use super::lds::{Lds, Scratch};
 use super::operation::{Convert, Operation, What};
@@ -75,7 +76,8 @@ impl Pending {
         self.queue.first().map(|op| op.pc)
     }
 
-    /// Address and bytes of the last load of global memory, by its first lane: what a wave that goes round in a loop polls.
+    /// Address and bytes of the last load of global memory, by its first lane: what a wave that goes round in a loop
+    /// polls.
     pub const fn last_load(&self) -> Option<(u64, u32)> {
         self.last_load
     }
@@ -247,8 +249,8 @@ pub fn step(port: &mut Port<'_>) -> Exec<bool> {
     Ok(true)
 }
 
-/// `s_waitcnt`: performs operations until at most `vm` vector memory operations and `lgkm` LDS and scalar ones are in flight
-/// (`u32::MAX`: any number).
+/// `s_waitcnt`: performs operations until at most `vm` vector memory operations and `lgkm` LDS and scalar ones are in
+/// flight (`u32::MAX`: any number).
 ///
 /// # Errors
 /// None today.

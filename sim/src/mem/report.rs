@@ -1,7 +1,7 @@
 //! From a conflict to the fault that names both sides and what is missing.
 //!
-//! What must hold here: a race with an engine's copy is told in the words of copies; every other race says which edge is
-//! missing as far as the clocks tell.
+//! What must hold here: a race with an engine's copy is told in the words of copies; every other race says which edge
+//! is missing as far as the clocks tell.
 
 use super::Memory;
 use super::check::{Conflict, Probe};

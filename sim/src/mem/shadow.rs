@@ -1,8 +1,8 @@
 //! What is known about each byte and each 4-byte granule: initialised or not, and who accessed it last.
 //!
-//! What must hold here: plain arrays by offset, in chunks that come into being when they are first touched, so that a check of
-//! a wave's coalesced access is a loop over neighbours. A granule remembers its last write, a second one to other bytes, and up
-//! to two reads; a forgotten access can hide a race, but nothing here can invent one.
+//! What must hold here: plain arrays by offset, in chunks that come into being when they are first touched, so that a
+//! check of a wave's coalesced access is a loop over neighbours. A granule remembers its last write, a second one to
+//! other bytes, and up to two reads; a forgotten access can hide a race, but nothing here can invent one.
 
 use super::clock::Actor;
 
@@ -178,7 +178,8 @@ impl Shadow {
     }
 }
 
-/// Calls `visit` with each 64-bit word of a bit map and the bits of `start..start + length` in it, until it answers false.
+/// Calls `visit` with each 64-bit word of a bit map and the bits of `start..start + length` in it, until it answers
+/// false.
 #[inline]
 fn for_words(start: usize, length: usize, mut visit: impl FnMut(usize, u64) -> bool) {
     let end = start + length;

@@ -1,7 +1,7 @@
 //! Bytes: the way of loads and stores through the caches to the allocations.
 //!
-//! What must hold here: values only, no checks; an address that was valid when the operation was issued and is no longer
-//! (its memory was freed) reads as [`FILL`](super::FILL) and swallows writes.
+//! What must hold here: values only, no checks; an address that was valid when the operation was issued and is no
+//! longer (its memory was freed) reads as [`FILL`](super::FILL) and swallows writes.
 
 use super::cache::{Backed, Cache, Home, LINE};
 use super::fault::MemFault;

@@ -1,7 +1,7 @@
 //! Synchronisation through memory: what a store with scope hands to the load that reads it, and doorbells.
 //!
-//! What must hold here: an edge exists only if the scopes of both sides reach each other: system scope reaches everybody,
-//! agent scope (sc1) the waves of the same rank. A plain store gives no edge, and a plain load takes none.
+//! What must hold here: an edge exists only if the scopes of both sides reach each other: system scope reaches
+//! everybody, agent scope (sc1) the waves of the same rank. A plain store gives no edge, and a plain load takes none.
 
 use std::rc::Rc;
 

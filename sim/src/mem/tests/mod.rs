@@ -1,7 +1,7 @@
 //! The rules of the memory model, each with a case that must be reported and one that must not.
 //!
-//! What must hold here: accesses are made as instructions make them (issued, then performed by steps and waits), so that a rule
-//! that holds here holds for kernels. Loops over seeds try what a race of operations could give.
+//! What must hold here: accesses are made as instructions make them (issued, then performed by steps and waits), so
+//! that a rule that holds here holds for kernels. Loops over seeds try what a race of operations could give.
 
 mod caches;
 mod checks;
