@@ -67,6 +67,7 @@ fn candidate_report(candidate: &CandidateDecision, decision: &CopyDecision) -> C
 fn why_chosen(decision: &CopyDecision) -> String {
     match decision.candidates.iter().filter(|c| !matches!(c.verdict, pipeline::Verdict::Rejected(..))).count() {
         0 | 1 => "the only one that fits".to_string(),
+        _ if decision.forced => "forced".to_string(),
         fit => format!("the best of {fit} that fit"),
     }
 }

@@ -98,6 +98,8 @@ pub struct CopyDecision {
     pub conflicts: Vec<Conflict>,
     /// Every variant's answer, in the order of the backend's list.
     pub candidates: Vec<CandidateDecision>,
+    /// Was the variant named by the author?
+    pub forced: bool,
 }
 
 /// A pass.

@@ -201,6 +201,7 @@ impl Selector<'_> {
             params: chosen.params.clone(),
             conflicts: chosen.conflicts.clone(),
             candidates: self.verdicts(&answers, winner, forced.as_deref()),
+            forced: forced.is_some(),
         });
         Some((block, completion))
     }

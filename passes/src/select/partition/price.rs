@@ -1,12 +1,12 @@
 //! What a walk costs by the target's cost table: accesses of a warp, times how often they are made.
 //!
-//! The figures order CU variants among themselves; nobody has measured them. Extents that are not known count as
-//! `UNKNOWN_TRIPS`.
+//! The figures order CU variants among themselves; nobody has measured them. Names in extents count as
+//! `UNKNOWN_EXTENT`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tilewright_ir::threads::ActiveSet;
-use tilewright_ir::{Dim, Expr, Space};
+use tilewright_ir::{BinOp, Dim, Expr, ExprKind, Space, UnOp};
 use tilewright_target::{Cost, Target};
 
 use super::emit::Script;
@@ -14,8 +14,8 @@ use super::walk::{Term, Value};
 use super::work::Dealing;
 use crate::select::variant::Conflict;
 
-/// Trips assumed for a loop whose extent is symbolic.
-const UNKNOWN_TRIPS: u64 = 256;
+/// What a name in a symbolic extent is assumed to be, so that twice the width is half the trips.
+const UNKNOWN_EXTENT: i64 = 256;
 /// Bytes of a sector, the least that global memory moves.
 const SECTOR: i64 = 32;
 
@@ -35,12 +35,36 @@ pub(super) struct Price {
     pub notes: Vec<String>,
     /// Bank conflicts of each side in shared memory.
     pub conflicts: Vec<Conflict>,
-    /// Accesses that one thread makes on each side (symbolic loops counted as `UNKNOWN_TRIPS`).
+    /// Accesses that one thread makes on each side (names in extents counted as `UNKNOWN_EXTENT`).
     pub trips: u64,
 }
 
 fn trips_of(extent: &Dim) -> u64 {
-    extent.as_const().map_or(UNKNOWN_TRIPS, |v| u64::try_from(v).unwrap_or(0))
+    let assumed = assume(&extent.to_expr()).max(i64::from(!extent.is(0)));
+    extent.as_const().map_or(u64::try_from(assumed).unwrap_or(0), |v| u64::try_from(v).unwrap_or(0))
+}
+
+/// The value of an extent with `UNKNOWN_EXTENT` for what is not known.
+fn assume(extent: &Expr) -> i64 {
+    match &extent.kind {
+        ExprKind::Int(v) => *v,
+        ExprKind::Cast(_, a) => assume(a),
+        ExprKind::Unary(UnOp::Neg, a) => assume(a).saturating_neg(),
+        ExprKind::Binary(op, a, b) => {
+            let (a, b) = (assume(a), assume(b));
+            match op {
+                BinOp::Add => a.saturating_add(b),
+                BinOp::Sub => a.saturating_sub(b),
+                BinOp::Mul => a.saturating_mul(b),
+                BinOp::Div => a.checked_div_euclid(b).unwrap_or(0),
+                BinOp::Rem => a.checked_rem_euclid(b).unwrap_or(0),
+                BinOp::Min => a.min(b),
+                BinOp::Max => a.max(b),
+                _ => UNKNOWN_EXTENT,
+            }
+        }
+        _ => UNKNOWN_EXTENT,
+    }
 }
 
 /// Times that a thread runs the access.
