@@ -4,7 +4,8 @@
 
 use tilewright_artifact::{Artifact, KernelInfo, SignalFormula};
 use tilewright_backend_llvm::emit::shared_bytes;
-use tilewright_ir::{Dim, Kernel};
+use tilewright_ir::interp::eval_dim;
+use tilewright_ir::{Dim, Kernel, Name};
 
 use crate::{Compiled, backend};
 
@@ -14,7 +15,7 @@ use crate::{Compiled, backend};
 /// One sentence: the compile did not go far enough, or a kernel's launch shape is not constant.
 pub fn bundle(compiled: &Compiled) -> Result<Vec<u8>, String> {
     let code = compiled.made.as_ref().and_then(backend::Made::code).ok_or("the backend made no code")?;
-    let kernels = compiled.lowered.kernels().map(|kernel| describe(kernel, compiled));
+    let kernels = compiled.lowered.kernels().map(|kernel| describe(kernel, compiled, &|_| None));
     let artifact = Artifact {
         target: compiled.target.name.to_string(),
         kernels: kernels.collect::<Result<_, _>>()?,
@@ -24,8 +25,15 @@ pub fn bundle(compiled: &Compiled) -> Result<Vec<u8>, String> {
     artifact.to_twb().map_err(|e| e.to_string())
 }
 
-/// One kernel as a launch needs it.
-fn describe(kernel: &Kernel, compiled: &Compiled) -> Result<KernelInfo, String> {
+/// One kernel as a launch needs it, with the values of `where` parameters that are known.
+///
+/// # Errors
+/// One sentence: an extent of its launch has no value.
+pub(crate) fn describe(
+    kernel: &Kernel,
+    compiled: &Compiled,
+    wheres: &dyn Fn(&Name) -> Option<i64>,
+) -> Result<KernelInfo, String> {
     let facts = compiled.facts.get(&kernel.name).cloned().unwrap_or_default();
     let signals = facts.signals.iter().map(|signal| SignalFormula {
         name: signal.name.to_string(),
@@ -36,8 +44,8 @@ fn describe(kernel: &Kernel, compiled: &Compiled) -> Result<KernelInfo, String> 
     Ok(KernelInfo {
         name: kernel.name.to_string(),
         args: backend::arguments(kernel, compiled.target),
-        grid: extents(&kernel.launch.grid, "grid", kernel)?,
-        block: extents(&kernel.launch.block, "block", kernel)?,
+        grid: extents(&kernel.launch.grid, "grid", kernel, wheres)?,
+        block: extents(&kernel.launch.block, "block", kernel, wheres)?,
         lds_bytes: u32::try_from(lds)
             .map_err(|_| format!("kernel `{}` uses {lds} bytes of shared memory", kernel.name))?,
         min_queues: facts.min_queues,
@@ -46,10 +54,15 @@ fn describe(kernel: &Kernel, compiled: &Compiled) -> Result<KernelInfo, String> 
 }
 
 /// One to three extents, the others 1.
-fn extents(dims: &[Dim], what: &str, kernel: &Kernel) -> Result<[u32; 3], String> {
+fn extents(
+    dims: &[Dim],
+    what: &str,
+    kernel: &Kernel,
+    wheres: &dyn Fn(&Name) -> Option<i64>,
+) -> Result<[u32; 3], String> {
     let mut out = [1; 3];
     for (slot, dim) in out.iter_mut().zip(dims) {
-        let value = dim.as_const().and_then(|value| u32::try_from(value).ok());
+        let value = eval_dim(dim, wheres).and_then(|value| u32::try_from(value).ok());
         *slot = value.ok_or_else(|| {
             format!("the {what} of kernel `{}` is {dim}, and a bundle holds constant launch shapes only", kernel.name)
         })?;

@@ -40,6 +40,8 @@ pub struct Options {
 pub struct Compiled {
     /// The chip.
     pub target: &'static Target,
+    /// The text that the places are in; empty for a module that was built.
+    pub text: String,
     /// The module as it was written, verified.
     pub tile: Module,
     /// The module after all passes.
@@ -117,6 +119,7 @@ pub fn compile_module(
     let made = backend::make(&state.module, text, target, options)?;
     Ok(Compiled {
         target,
+        text: text.to_string(),
         tile,
         report,
         lowered: state.module,

@@ -9,6 +9,7 @@
 //! - No file, clock or environment.
 //! - A launch that cannot be right is refused with one sentence before anything runs; refusing changes no state.
 
+pub mod device;
 pub mod launch;
 pub mod memory;
 pub mod rank;

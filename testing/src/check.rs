@@ -38,7 +38,7 @@ pub fn check_copy_matches_reference(text: &str, target: &str, options: &Options)
         }
         for seed in 0..SEEDS {
             let npy = |_: &str| Err("tests read no files".to_string());
-            let trial = Trial { run, ranks: None, seed, max_steps: DEFAULT_MAX_STEPS, npy: &npy };
+            let trial = Trial { run, ranks: None, seed, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: false };
             match check(&compiled, &Lanes, &trial) {
                 Ok(checked) => bytes += checked.bytes,
                 Err(all) => panic!("`{}` on {target}, seed {seed}:\n{}", run.kernel, drawn(text, &all)),

@@ -26,7 +26,7 @@ fn said(text: &str, target: &str) -> Vec<Diagnostic> {
     let mut all = compiled.warnings.clone();
     for run in compiled.tile.runs() {
         let npy = |_: &str| Err("no files here".to_string());
-        let trial = Trial { run, ranks: None, seed: 0, max_steps: DEFAULT_MAX_STEPS, npy: &npy };
+        let trial = Trial { run, ranks: None, seed: 0, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: false };
         match check(&compiled, &Lanes, &trial) {
             Ok(checked) => all.extend(checked.warnings),
             Err(errors) => all.extend(errors),

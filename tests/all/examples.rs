@@ -24,7 +24,7 @@ fn run_everywhere(example: &Example) {
             for ranks in RANKS {
                 for seed in 0..SEEDS {
                     let npy = |_: &str| Err("no files here".to_string());
-                    let trial = Trial { run, ranks: Some(ranks), seed, max_steps: DEFAULT_MAX_STEPS, npy: &npy };
+                    let trial = Trial { run, ranks: Some(ranks), seed, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: false };
                     let checked = check(&compiled, &Lanes, &trial);
                     let checked = checked.unwrap_or_else(|all| panic!("{place}, {ranks} ranks, seed {seed}: {all:#?}"));
                     assert!(checked.bytes > 0 && checked.ranks == ranks, "{place}: {checked:?}");
@@ -65,7 +65,7 @@ fn the_reference_alone_meets_the_expectations() {
         let compiled = compile_text(&example.text, target, &Options::default()).expect(&example.name);
         for run in compiled.tile.runs() {
             let npy = |_: &str| Err("no files here".to_string());
-            let trial = Trial { run, ranks: None, seed: 0, max_steps: DEFAULT_MAX_STEPS, npy: &npy };
+            let trial = Trial { run, ranks: None, seed: 0, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: false };
             let checked = check(&compiled, &Reference, &trial);
             assert!(checked.is_ok_and(|c| c.bytes > 0), "{}", example.name);
         }

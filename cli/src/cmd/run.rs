@@ -10,7 +10,7 @@ use tilewright_target::Target;
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
 use crate::backend::Want;
 use crate::checked::{Checked, Trial, check};
-use crate::device::{DEVICES, Device, device};
+use crate::device::{DEVICES, Device, default_device, device, unchecked};
 use crate::session::Session;
 use crate::{Compiled, files, report};
 
@@ -25,16 +25,22 @@ pub(super) struct Args {
     /// Run on this many ranks, whatever the run blocks say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     ranks: Option<u32>,
-    /// What runs the kernel
-    #[arg(long, value_name = "DEVICE", value_parser = parse_device, default_value = "lanes")]
-    device: DeviceArg,
+    /// What runs the kernel: sim, lanes or reference [default: sim on AMD targets, lanes on others]
+    #[arg(long, value_name = "DEVICE", value_parser = parse_device)]
+    device: Option<DeviceArg>,
     /// Seed of scheduling and of completion times
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Run with this many seeds, one after the other, from --seed on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Give a launch up after this many statements, over all ranks and blocks
+    /// Simulate without the checks for races, initialisation and copies in flight: faster, and what is wrong may pass
+    #[arg(long)]
+    unchecked: bool,
+    /// Run the device alone: no reference interpreter, no comparison; what the run block expects is still checked
+    #[arg(long)]
+    alone: bool,
+    /// Give a launch up after this many statements or instructions, over all ranks and blocks
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS)]
     max_steps: u64,
     /// Print JSON instead of a table
@@ -67,13 +73,14 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         let targets = run.targets.as_deref().unwrap_or_default().join(", ");
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
+    let device = choose_device(args, target)?;
     let compiled =
         input.compile_part(session, part(&module, target), target, (Want::finished(target), true), &mut ())?;
-    let outcomes = run_all(args, &input, &compiled, session)?;
+    let outcomes = run_all((args, device), &input, &compiled, session)?;
     let text = if args.json {
-        as_json(args, &input, &compiled, &outcomes)
+        as_json((args, device), &input, &compiled, &outcomes)
     } else {
-        as_text(args, &input, &compiled, &outcomes)
+        as_text((args, device), &input, &compiled, &outcomes)
     };
     session.print(&text);
     Ok(())
@@ -107,6 +114,17 @@ fn choose_target(asked: Option<&'static Target>, module: &Module, file: &str) ->
         .ok_or_else(|| Stop::Input(format!("the run blocks of `{file}` allow no target")))
 }
 
+/// The device that was asked for, or that of the target; without its checks if that was asked for.
+fn choose_device(args: &Args, target: &Target) -> Result<&'static dyn Device, Stop> {
+    let device = args.device.map_or_else(|| default_device(target), |arg| arg.0);
+    if !args.unchecked {
+        return Ok(device);
+    }
+    let without =
+        || Stop::Usage(format!("--unchecked is for the simulator; {} has no checks to leave out", device.name()));
+    unchecked(device).ok_or_else(without)
+}
+
 /// The run blocks that the target is allowed, and their kernels: others need not compile for it.
 fn part(module: &Module, target: &Target) -> Module {
     let mut part = module.clone();
@@ -126,7 +144,7 @@ struct Outcome<'a> {
 }
 
 fn run_all<'a>(
-    args: &Args,
+    (args, device): (&Args, &dyn Device),
     input: &Input,
     compiled: &'a Compiled,
     session: &mut Session,
@@ -138,8 +156,9 @@ fn run_all<'a>(
     for run in compiled.tile.runs() {
         let mut last = None;
         for seed in (0..args.seeds).map(|n| args.seed.wrapping_add(n)) {
-            let trial = Trial { run, ranks: args.ranks, seed, max_steps: args.max_steps, npy: &npy };
-            match check(compiled, args.device.0, &trial) {
+            let (ranks, max_steps) = (args.ranks, args.max_steps);
+            let trial = Trial { run, ranks, seed, max_steps, npy: &npy, alone: args.alone };
+            match check(compiled, device, &trial) {
                 Ok(checked) => {
                     // What one seed has told needs no second telling.
                     if last.is_none() {
@@ -161,11 +180,14 @@ fn run_all<'a>(
 }
 
 /// The copy report, then a line for each run block.
-fn as_text(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
+fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
     let mut out = report::table(compiled, &input.name);
-    let device = args.device.0;
     for Outcome { run, checked } in outcomes {
-        let against = if device.name() == "reference" { "by the reference" } else { "against the reference" };
+        let against = match (device.name(), args.alone) {
+            ("reference", _) => "by the reference",
+            (_, true) => "alone",
+            (_, false) => "against the reference",
+        };
         let seeds = if args.seeds == 1 { format!("seed {}", args.seed) } else { format!("{} seeds", args.seeds) };
         out.push_str(&format!(
             "checked {} bytes on {} ranks: `{}` for {}, {} {against}, {seeds}\n",
@@ -179,7 +201,7 @@ fn as_text(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]
     out
 }
 
-fn as_json(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
+fn as_json((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
     let runs: Vec<_> = outcomes
         .iter()
         .map(|Outcome { run, checked }| {
@@ -189,7 +211,7 @@ fn as_json(args: &Args, input: &Input, compiled: &Compiled, outcomes: &[Outcome]
     let all = json!({
         "file": input.name,
         "target": compiled.target.name,
-        "device": args.device.0.name(),
+        "device": device.name(),
         "seed": args.seed,
         "seeds": args.seeds,
         "runs": runs,

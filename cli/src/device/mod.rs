@@ -5,14 +5,17 @@
 
 mod lanes;
 mod reference;
+mod sim;
 
 use tilewright_ir::interp::{LaunchInput, LaunchOutput};
 use tilewright_ir::{Diagnostic, Name};
+use tilewright_target::{Target, Vendor};
 
 use crate::Compiled;
 
 pub use lanes::{Lanes, accesses};
 pub use reference::Reference;
+pub use sim::Sim;
 
 /// Something that runs kernels.
 pub trait Device: Sync {
@@ -29,8 +32,24 @@ pub trait Device: Sync {
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic>;
 }
 
-/// Every device; the first is the default.
-pub static DEVICES: &[&dyn Device] = &[&Lanes, &Reference];
+/// Every device.
+pub static DEVICES: &[&dyn Device] = &[&Sim { checks: true }, &Lanes, &Reference];
+
+/// The simulator without the checks that take time.
+static UNCHECKED: Sim = Sim { checks: false };
+
+/// The device of a target where none is named: what is nearest to its hardware.
+pub fn default_device(target: &Target) -> &'static dyn Device {
+    match target.vendor {
+        Vendor::Amd => &Sim { checks: true },
+        Vendor::Nvidia => &Lanes,
+    }
+}
+
+/// The same device without its checks, if it has any.
+pub fn unchecked(device: &'static dyn Device) -> Option<&'static dyn Device> {
+    (device.name() == UNCHECKED.name()).then_some(&UNCHECKED)
+}
 
 /// The device of that name.
 pub fn device(name: &str) -> Option<&'static dyn Device> {

@@ -246,6 +246,11 @@ codes! {
         "The `local` buffers that exist at one time take more registers than the target gives a thread of so large a \
          CTA, so part of them will be kept in memory. Spread the tile over more threads, or work on smaller ones."
         include_str!("../../../tests/errors/late/TW0045.tile");
+    46 MACHINE "machine code goes wrong"
+        "The simulator executed the machine code, and an instruction or a packet did what hardware forbids or leaves \
+         undefined: it read what nothing has written, took a misaligned address, trapped, or left copies behind at the \
+         end of the kernel. The message names wave, lane and address, or queue, packet and dwords."
+        include_str!("../../../tests/errors/late/TW0046.tile");
 }
 
 /// The row of a code.

@@ -1,0 +1,268 @@
+//! The simulator as a device: it loads the linked code object of an artifact and executes its instructions and packets.
+//!
+//! What must hold here: kernels meet what mori's host library would give them; all ranks start together; nothing the launch
+//! leaves in caches or queues is lost before buffers are read back. Buffers lie alone, with nothing near them, so that an
+//! access outside one is a fault even where guard bytes would miss it.
+
+use tilewright_artifact::{ArgInfo, ArgKind, KernelInfo};
+use tilewright_sim::fault::Fault;
+use tilewright_sim::loader::{CodeObject, LoadError};
+use tilewright_sim::machine::{Launch as Start, Sim, SimConfig};
+use tilewright_sim::mem::MemoryType;
+use tilewright_sim::node::{EngineSet, Node};
+use tilewright_target::{Target, mori_abi};
+
+use super::{ArgError, Launch, Outcome};
+use crate::launch::{LaunchError, check_launch};
+
+/// Entries of a table of signal totals: the largest number of ranks.
+const TOTALS: usize = tilewright_sim::node::MAX_RANKS as usize;
+
+/// How to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimOptions {
+    /// Seed of schedules, completion order and evictions.
+    pub seed: u64,
+    /// Check initialisation, races and copies in flight. Bounds and waits always are.
+    pub checks: bool,
+    /// Steps after which a launch is given up.
+    pub max_steps: u64,
+    /// Queues to each peer; `None`: what the kernel needs, at least the default of the chip.
+    pub queues: Option<u32>,
+}
+
+impl Default for SimOptions {
+    fn default() -> Self {
+        SimOptions { seed: 0, checks: true, max_steps: 1 << 30, queues: None }
+    }
+}
+
+/// A launch that did not end well.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SimError {
+    /// The code object is not for this device, or broken.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The kernel does not fit the device or the communicator.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The arguments do not fit the kernel.
+    #[error(transparent)]
+    Args(#[from] ArgError),
+    /// The chip has no description of its engines.
+    #[error("{0} cannot be simulated: it is no AMD GPU whose engines are known")]
+    Target(&'static str),
+    /// Something went wrong while it ran.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+}
+
+/// A simulated node with a communicator, which lives over several launches.
+pub struct SimNode {
+    target: &'static Target,
+    options: SimOptions,
+    sim: Sim,
+    node: Node,
+    engines: EngineSet,
+}
+
+impl SimNode {
+    /// A node of `ranks` chips, each with `queues` queues to each peer.
+    ///
+    /// # Errors
+    /// [`SimError::Target`], or what the node refuses.
+    pub fn new(target: &'static Target, ranks: u32, queues: u32, options: SimOptions) -> Result<SimNode, SimError> {
+        let facts = target.sdma.as_ref().ok_or(SimError::Target(target.name))?;
+        let config =
+            SimConfig { seed: options.seed, checks: options.checks, limit: options.max_steps, ..SimConfig::default() };
+        let mut sim = Sim::new(target, config);
+        let node = Node::new(&mut sim.memory, facts, ranks, queues)?;
+        let engines = node.engines(&mut sim.memory)?;
+        Ok(SimNode { target, options, sim, node, engines })
+    }
+
+    /// Queues to each peer.
+    pub fn queues(&self) -> u32 {
+        self.node.ranks().first().map_or(0, |rank| rank.config().queues)
+    }
+
+    /// Where the node's structures are.
+    pub const fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Loads a code object and runs one launch of a kernel of it to its end.
+    ///
+    /// # Errors
+    /// What refuses the launch, or the first fault.
+    pub fn launch(&mut self, code: &[u8], launch: &Launch<'_>) -> Result<Outcome, SimError> {
+        launch.check()?;
+        check_launch(launch.kernel, self.target, self.queues())?;
+        let object = CodeObject::load(code, self.target)?;
+        object.kernel(&launch.kernel.name)?.check_against(launch.kernel)?;
+        let ranks = self.node.ranks().len();
+        if launch.ranks.len() != ranks {
+            return Err(ArgError::Ranks { given: launch.ranks.len(), ranks }.into());
+        }
+        let module = self.sim.load(code)?;
+        let placed = self.place(launch)?;
+        for (rank, args) in placed.args.iter().enumerate() {
+            let start = Start {
+                rank: rank as u32,
+                grid: launch.kernel.grid,
+                block: launch.kernel.block,
+                args: args.clone(),
+                dynamic_lds: 0,
+            };
+            self.sim.launch(module, &launch.kernel.name, start)?;
+        }
+        let before = self.sim.steps();
+        self.sim.run(&mut self.engines)?;
+        let mut outcome = Outcome { instructions: self.sim.steps() - before, buffers: Vec::new() };
+        for buffers in &placed.buffers {
+            let mut read = Vec::new();
+            for (name, address, bytes) in buffers {
+                let mut content = vec![0; *bytes];
+                self.sim.memory.host_read(*address, &mut content)?;
+                read.push((name.clone(), content));
+            }
+            outcome.buffers.push(read);
+        }
+        Ok(outcome)
+    }
+
+    /// Puts every buffer into memory and makes the argument block of every rank.
+    fn place(&mut self, launch: &Launch<'_>) -> Result<Placed, SimError> {
+        let kernel = launch.kernel;
+        let mut placed = Placed::new(kernel, launch.ranks.len());
+        for arg in &kernel.args {
+            match arg.kind {
+                ArgKind::DevComm => {
+                    for (rank, block) in placed.args.iter_mut().enumerate() {
+                        put(kernel, arg, block, &self.node.ranks()[rank].comm().bytes())?;
+                    }
+                }
+                ArgKind::Window => self.place_window(launch, arg, &mut placed)?,
+                ArgKind::Global => {
+                    for (rank, args) in launch.ranks.iter().enumerate() {
+                        let content = args.buffer(&arg.name).unwrap_or_default();
+                        let name = format!("`{}` of rank {rank}", arg.name);
+                        let address = self.buffer(rank as u32, content, &name)?;
+                        placed.buffers[rank].push((arg.name.clone(), address, content.len()));
+                        put(kernel, arg, &mut placed.args[rank], &address.to_le_bytes())?;
+                    }
+                }
+                ArgKind::Scalar | ArgKind::Where => {
+                    for (args, block) in launch.ranks.iter().zip(&mut placed.args) {
+                        let value = args.scalar(&arg.name).unwrap_or_default().to_le_bytes();
+                        put(kernel, arg, block, &value[..(arg.bytes as usize).min(8)])?;
+                    }
+                }
+                ArgKind::Hidden => {
+                    for (rank, block) in placed.args.iter_mut().enumerate() {
+                        let totals = self.totals(kernel, arg, rank as u32)?;
+                        let name = format!("`{}` of rank {rank}", arg.name);
+                        let address = self.buffer(rank as u32, &totals, &name)?;
+                        put(kernel, arg, block, &address.to_le_bytes())?;
+                    }
+                }
+            }
+        }
+        Ok(placed)
+    }
+
+    fn place_window(&mut self, launch: &Launch<'_>, arg: &ArgInfo, placed: &mut Placed) -> Result<(), SimError> {
+        let bytes = launch.ranks.first().and_then(|args| args.buffer(&arg.name)).map_or(0, <[u8]>::len);
+        // Coarse-grained is the weaker promise: what runs on it runs on fine-grained windows, too.
+        let window = self.node.add_window(&mut self.sim.memory, &arg.name, bytes as u64, MemoryType::Coarse)?;
+        for (rank, args) in launch.ranks.iter().enumerate() {
+            let part = window.part(rank as u32);
+            self.sim.memory.host_write(part, args.buffer(&arg.name).unwrap_or_default())?;
+            placed.buffers[rank].push((arg.name.clone(), part, bytes));
+            put(launch.kernel, arg, &mut placed.args[rank], &window.devices[rank].to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// A buffer with content; empty ones get an address of their own, too.
+    fn buffer(&mut self, rank: u32, content: &[u8], name: &str) -> Result<u64, SimError> {
+        let bytes = (content.len() as u64).max(1);
+        let address = self.sim.memory.allocate_named(rank, bytes, 256, MemoryType::Coarse, name)?;
+        self.sim.memory.host_write(address, content)?;
+        Ok(address)
+    }
+
+    /// What earlier launches raised: for each source rank the value of the slot that the signal of this table counts in.
+    fn totals(&mut self, kernel: &KernelInfo, arg: &ArgInfo, rank: u32) -> Result<Vec<u8>, SimError> {
+        // The compiler calls the table of signal `s` `s_base`, made unique by more letters.
+        let signals = kernel.signals.iter().filter(|signal| arg.name.starts_with(&format!("{}_base", signal.name)));
+        let signal = signals.max_by_key(|signal| signal.name.len());
+        let mut totals = vec![0; TOTALS * mori_abi::SIGNAL_BYTES as usize];
+        let Some(signal) = signal else { return Ok(totals) };
+        for (source, slot) in
+            totals.chunks_exact_mut(mori_abi::SIGNAL_BYTES as usize).take(self.node.ranks().len()).enumerate()
+        {
+            let value = self.node.signal(&mut self.sim.memory, rank, source as u32, signal.queue)?;
+            slot.copy_from_slice(&value.to_le_bytes());
+        }
+        Ok(totals)
+    }
+}
+
+impl std::fmt::Debug for SimNode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SimNode")
+            .field("target", &self.target.name)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A launch in memory.
+struct Placed {
+    /// For each rank the argument block.
+    args: Vec<Vec<u8>>,
+    /// For each rank the buffers: name, address, bytes.
+    buffers: Vec<Vec<(String, u64, usize)>>,
+}
+
+impl Placed {
+    fn new(kernel: &KernelInfo, ranks: usize) -> Placed {
+        // An argument block is at most some KiB; a description that says more is refused where it is used.
+        let bytes = kernel.args_bytes().min(1 << 16) as usize;
+        Placed { args: vec![vec![0; bytes]; ranks], buffers: vec![Vec::new(); ranks] }
+    }
+}
+
+/// Puts an argument into its place in the block.
+fn put(kernel: &KernelInfo, arg: &ArgInfo, block: &mut [u8], value: &[u8]) -> Result<(), ArgError> {
+    let wrong = || ArgError::Size {
+        kernel: kernel.name.clone(),
+        name: arg.name.clone(),
+        bytes: arg.bytes,
+        expected: value.len() as u32,
+    };
+    if arg.bytes as usize != value.len() {
+        return Err(wrong());
+    }
+    let at = arg.offset as usize;
+    block.get_mut(at..at + value.len()).ok_or_else(wrong)?.copy_from_slice(value);
+    Ok(())
+}
+
+/// Runs one launch on a fresh node.
+///
+/// # Errors
+/// As [`SimNode::new`] and [`SimNode::launch`].
+pub fn run(
+    target: &'static Target,
+    code: &[u8],
+    launch: &Launch<'_>,
+    options: SimOptions,
+) -> Result<Outcome, SimError> {
+    launch.check()?;
+    let facts = target.sdma.as_ref().ok_or(SimError::Target(target.name))?;
+    let queues = options.queues.unwrap_or_else(|| launch.kernel.min_queues.max(facts.default_queues));
+    let mut node = SimNode::new(target, launch.ranks.len() as u32, queues, options)?;
+    node.launch(code, launch)
+}
