@@ -5,29 +5,36 @@
 
 use std::collections::BTreeSet;
 
+use tilewright::backend::Want;
 use tilewright::checked::{Trial, check};
-use tilewright::device::Lanes;
+use tilewright::device::device as device_named;
 use tilewright::{Options, compile_text, parse_and_verify};
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Diagnostic, Severity};
 
 use crate::common::root;
 
-/// Everything that is said about a text on a target, in the order of the stages; stops at the first with errors.
+/// Everything that is said about a text on a target, `gfx950` or `gfx950 on sim`, in the order of the stages; stops at the
+/// first with errors.
 fn said(text: &str, target: &str) -> Vec<Diagnostic> {
+    let (target, device) = target.split_once(" on ").unwrap_or((target, "lanes"));
     let target = tilewright::target(target).expect("a target of the table");
+    let device = device_named(device).expect("a device of the table");
+    // The simulator runs lowered kernels, too, which the reference does not.
+    let alone = device.name() == "sim";
+    let want = if alone { Want::finished(target) } else { Want::Nothing };
     if let Err(all) = parse_and_verify(text) {
         return all;
     }
-    let compiled = match compile_text(text, target, &Options::default()) {
+    let compiled = match compile_text(text, target, &Options { want, ..Options::default() }) {
         Ok(compiled) => compiled,
         Err(all) => return all,
     };
     let mut all = compiled.warnings.clone();
     for run in compiled.tile.runs() {
         let npy = |_: &str| Err("no files here".to_string());
-        let trial = Trial { run, ranks: None, seed: 0, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: false };
-        match check(&compiled, &Lanes, &trial) {
+        let trial = Trial { run, ranks: None, seed: 0, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone };
+        match check(&compiled, device, &trial) {
             Ok(checked) => all.extend(checked.warnings),
             Err(errors) => all.extend(errors),
         }

@@ -3,7 +3,7 @@
 
 use tilewright::backend::Want;
 use tilewright::checked::{Trial, check};
-use tilewright::device::{Lanes, Reference};
+use tilewright::device::{Lanes, Reference, Sim};
 use tilewright::{Options, compile_text};
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_target::{TARGETS, Vendor};
@@ -24,13 +24,42 @@ fn run_everywhere(example: &Example) {
             for ranks in RANKS {
                 for seed in 0..SEEDS {
                     let npy = |_: &str| Err("no files here".to_string());
-                    let trial = Trial { run, ranks: Some(ranks), seed, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: false };
+                    let trial =
+                        Trial { run, ranks: Some(ranks), seed, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: false };
                     let checked = check(&compiled, &Lanes, &trial);
                     let checked = checked.unwrap_or_else(|all| panic!("{place}, {ranks} ranks, seed {seed}: {all:#?}"));
                     assert!(checked.bytes > 0 && checked.ranks == ranks, "{place}: {checked:?}");
                 }
             }
         }
+    }
+}
+
+/// The machine code of an AMD target on the simulator, with the reference beside it.
+fn simulate_everywhere(example: &Example) {
+    for target in example.targets().into_iter().filter(|target| target.vendor == Vendor::Amd) {
+        let place = format!("{} on {}", example.name, target.name);
+        let options = Options { want: Want::finished(target), ..Options::default() };
+        let compiled = compile_text(&example.text, target, &options).expect(&place);
+        for run in compiled.tile.runs() {
+            for ranks in RANKS {
+                for seed in 0..SEEDS {
+                    let npy = |_: &str| Err("no files here".to_string());
+                    let max_steps = DEFAULT_MAX_STEPS;
+                    let trial = Trial { run, ranks: Some(ranks), seed, max_steps, npy: &npy, alone: false };
+                    let checked = check(&compiled, &Sim { checks: true }, &trial);
+                    let checked = checked.unwrap_or_else(|all| panic!("{place}, {ranks} ranks, seed {seed}: {all:#?}"));
+                    assert!(checked.bytes > 0 && checked.ranks == ranks, "{place}: {checked:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn machine_code_agrees_with_the_reference() {
+    for example in examples() {
+        simulate_everywhere(&example);
     }
 }
 
