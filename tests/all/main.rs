@@ -5,6 +5,7 @@ mod common;
 mod edges;
 mod examples;
 mod field_reports;
+mod golden_sdma;
 mod malformed;
 mod peers;
 mod sim_machine;
