@@ -2,7 +2,8 @@
 //!
 //! **What is here now** is what every device needs and none of it is device code: ranks that cannot be mixed up
 //! ([`rank`]), the running totals of signals across launches ([`signals`]), host images of buffers between guard bytes
-//! ([`memory`]), and the checks before a launch ([`launch`]). The devices themselves (sim, cuda, hip) come with their issues.
+//! ([`memory`]), and the checks before a launch ([`launch`]). Devices are in [`device`]: the
+//! simulator today; cuda and hip come with their issues.
 //!
 //! What must hold in this crate:
 //! - No IR, no LLVM, no compiler crate: a runner built from it travels to a GPU machine as one small file.

@@ -7,6 +7,7 @@ use tilewright_runtime::device::sim::{SimError, SimOptions, run};
 use tilewright_runtime::device::{Launch, RankArgs};
 use tilewright_sim::fault::{Fault, FaultKind};
 use tilewright_sim::mem::MemFault;
+use tilewright_sim::sdma::EngineFaultKind;
 
 use super::{Device, missing};
 use crate::{Compiled, bundle};
@@ -95,6 +96,11 @@ fn code_of(kind: &FaultKind) -> Code {
             }
             MemFault::Race { .. } | MemFault::SourceReused { .. } | MemFault::NotArrived { .. } => Code::RACE,
             MemFault::Allocation(_) => Code::TOO_LARGE,
+            _ => Code::MACHINE,
+        },
+        FaultKind::Engine(fault) => match &fault.kind {
+            EngineFaultKind::Memory(found) => code_of(found),
+            EngineFaultKind::Unmapped { .. } => Code::OUT_OF_BOUNDS,
             _ => Code::MACHINE,
         },
         _ => Code::MACHINE,

@@ -301,6 +301,6 @@ impl Engine {
     /// What memory found, as a fault of this engine.
     pub(super) fn memory_fault(&self, found: &Fault) -> Box<Fault> {
         let dwords = self.running.as_ref().map_or(&[][..], |running| &running.dwords_read);
-        self.fault(dwords, EngineFaultKind::Memory(found.kind.to_string()))
+        self.fault(dwords, EngineFaultKind::Memory(Box::new(found.kind.clone())))
     }
 }

@@ -210,9 +210,9 @@ pub enum EngineFaultKind {
         /// Bytes from the committed position to the reserved one.
         left: u64,
     },
-    /// A memory fault, in words.
+    /// What memory found about one of its accesses.
     #[error("{0}")]
-    Memory(String),
+    Memory(Box<crate::fault::FaultKind>),
 }
 
 fn wptr_state(wptr: u64, landed: bool) -> String {

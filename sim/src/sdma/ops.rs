@@ -304,7 +304,7 @@ impl Engine {
             let kind = EngineFaultKind::BroadcastMisaligned { dst, shift: shift_of(dst) };
             return self.fault(&running.dwords_read, kind);
         }
-        self.fault(&running.dwords_read, EngineFaultKind::Memory(found.kind.to_string()))
+        self.fault(&running.dwords_read, EngineFaultKind::Memory(Box::new(found.kind.clone())))
     }
 }
 
