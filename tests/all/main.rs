@@ -4,6 +4,7 @@ mod codes;
 mod common;
 mod edges;
 mod examples;
+mod faults;
 mod field_reports;
 mod golden_sdma;
 mod malformed;
