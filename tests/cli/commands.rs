@@ -58,6 +58,18 @@ fn run_takes_ranks_seeds_and_device() {
 }
 
 #[test]
+fn run_simulates_amd_targets_unless_told_otherwise() {
+    let file = "examples/ring_shift.tile";
+    tilewright(&["run", file]).ends(0).prints(&["sim against the reference"]);
+    tilewright(&["run", file, "--unchecked", "--seeds", "2"]).ends(0).prints(&["sim against the reference, 2 seeds"]);
+    tilewright(&["run", file, "--alone"]).ends(0).prints(&["sim alone"]);
+    tilewright(&["run", file, "--device", "lanes"]).ends(0).prints(&["lanes against the reference"]);
+    tilewright(&["run", "examples/ldmatrix_x2.tile", "--target", "sm_90a"]).ends(0).prints(&["lanes against"]);
+    tilewright(&["run", file, "--device", "lanes", "--unchecked"]).ends(2).says(&["--unchecked is for the simulator"]);
+    tilewright(&["run", "tests/faults/no_signal.tile", "--alone"]).ends(1).says(&["TW0035", "`recv` of rank"]);
+}
+
+#[test]
 fn run_picks_an_allowed_target_or_says_what_is_allowed() {
     let text = "kernel k(a: global<f32>[64], b: global<f32>[64]) launch(grid = [1], block = [64]) { copy b <- a by cta; }\n\
                 run k { targets = [\"sm_90a\"]; a = iota; expect b == a; }\n";
