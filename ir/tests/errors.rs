@@ -26,6 +26,7 @@ const LATER: [Code; 14] = [
     Code::OVERLAP,
     Code::UNDEFINED_READ,
     Code::REGISTERS,
+    Code::MACHINE,
 ];
 
 fn errors_dir() -> PathBuf {
