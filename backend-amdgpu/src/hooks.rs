@@ -1,12 +1,14 @@
 //! What an AMD GPU does differently: ids, barriers, fences, the kernel's convention.
 //!
 //! Must hold: a kernel asks for no hidden argument and no register that it does not use (the `amdgpu-no-*` attributes), so
-//! that its argument block is the author's; a barrier is a release, the barrier, an acquire at workgroup scope.
+//! that its argument block is the author's; a barrier is a release, the barrier, an acquire at workgroup scope. In a kernel that hands memory
+//! to others than its workgroup, a barrier also waits for what each wave has in flight: one wave then speaks for all.
 
 use inkwell::values::IntValue;
 use tilewright_backend_llvm::emit::{Emitter, FenceScope, Shape, TargetHooks};
 use tilewright_backend_llvm::{AddressSpace, Error, Gen, Ordering, Scope};
-use tilewright_ir::{PrimOp, Scope as Threads, Span};
+use tilewright_ir::stmt::walk_block;
+use tilewright_ir::{AttrValue, Kernel, PrimOp, Scope as Threads, Span, StmtKind};
 
 type Result<T> = std::result::Result<T, Error>;
 
@@ -80,6 +82,11 @@ impl TargetHooks for AmdHooks {
                     e.target.name
                 ),
             )),
+            Threads::Warp | Threads::Warpgroup | Threads::Cta
+                if e.shape.threads > e.target.warp_size && hands_over(e.kernel) =>
+            {
+                retiring_barrier(&e.g)
+            }
             Threads::Warp | Threads::Warpgroup | Threads::Cta => workgroup_barrier(&e.g),
         }
     }
@@ -101,6 +108,33 @@ impl TargetHooks for AmdHooks {
     fn op<'ctx>(&self, e: &mut Emitter<'_, '_, 'ctx>, op: &PrimOp, span: Span) -> Result<()> {
         crate::ops::emit(e, op, span)
     }
+}
+
+/// Whether engines or other workgroups may use what the kernel's waves wrote or read before a barrier.
+fn hands_over(kernel: &Kernel) -> bool {
+    let mut found = false;
+    walk_block(&kernel.body, &mut |stmt| {
+        let StmtKind::Prim(op) = &stmt.kind else { return };
+        let wide =
+            |scope: &AttrValue| matches!(scope, AttrValue::Sym(name) if matches!(name.as_str(), "agent" | "system"));
+        let releases = op.op.as_str() == "fence.release" && op.attr("scope").is_some_and(wide);
+        found |= releases || op.op.as_str().starts_with("sdma.");
+    });
+    found
+}
+
+/// `s_waitcnt vmcnt(0)` on gfx9, the other counters left alone.
+const MEMORY_RETIRED: u32 = 0x0f70;
+
+/// As [`workgroup_barrier`], with every wave's memory accesses retired. LLVM's release at workgroup scope leaves stores in
+/// flight, because the waves share the first-level cache; a release of one of them afterwards waits for its own only, and an
+/// engine that it starts could overtake the stores, or the loads, of the others. (A workgroup of one wave needs no such thing.)
+fn retiring_barrier(g: &Gen<'_, '_>) -> Result<()> {
+    g.fence(Ordering::Release, Scope::WORKGROUP)?;
+    g.intrinsic("llvm.amdgcn.s.waitcnt", &[], &[g.i32(MEMORY_RETIRED).into()], "")?;
+    g.intrinsic("llvm.amdgcn.s.barrier", &[], &[], "")?;
+    g.fence(Ordering::Acquire, Scope::WORKGROUP)?;
+    Ok(())
 }
 
 /// All threads of the workgroup meet and see each other's writes.

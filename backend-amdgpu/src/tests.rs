@@ -145,6 +145,28 @@ fn barriers() {
 }
 
 #[test]
+fn a_barrier_before_memory_is_handed_on_retires_it() {
+    // A store of each wave, a barrier, and what the first thread does for all.
+    let retires = |leader: &str, threads: u32| {
+        let source = format!(
+            "kernel k(o: global<u32>[4096]) launch(grid = [1], block = [{threads}]) {{
+                o![thread.x] = 7;
+                barrier(scope = cta);
+                if thread.x == 0 {{ {leader} }}
+            }}"
+        );
+        let asm = asm(&source);
+        let all = instructions(&asm, "k");
+        let store = all.iter().position(|line| line.starts_with("global_store")).expect("a store");
+        let barrier = all.iter().position(|line| line.starts_with("s_barrier"));
+        barrier.is_some_and(|barrier| all[store..barrier].iter().any(|line| line.starts_with("s_waitcnt vmcnt(0)")))
+    };
+    assert!(retires("fence.release(scope = system);", 256) && retires("fence.release(scope = agent);", 256));
+    // Nobody else looks, or there is one wave and no barrier.
+    assert!(!retires("fence.release(scope = cta);", 256) && !retires("fence.release(scope = system);", 64));
+}
+
+#[test]
 fn fences_reach_their_scope() {
     let fences = |statement: &str| {
         let asm = asm(&between(statement, 64));
