@@ -9,7 +9,7 @@ use tilewright_sim::fault::Fault;
 use tilewright_sim::loader::{CodeObject, LoadError};
 use tilewright_sim::machine::{Launch as Start, Sim, SimConfig};
 use tilewright_sim::mem::MemoryType;
-use tilewright_sim::node::{EngineSet, Node};
+use tilewright_sim::node::{Counters, EngineSet, Node};
 use tilewright_target::{Target, mori_abi};
 
 use super::{ArgError, Launch, Outcome};
@@ -29,11 +29,14 @@ pub struct SimOptions {
     pub max_steps: u64,
     /// Queues to each peer; `None`: what the kernel needs, at least the default of the chip.
     pub queues: Option<u32>,
+    /// What windows are. Coarse-grained is the weaker promise and the default: what runs on it mostly runs on fine-grained
+    /// windows, too, but those need other bits of a fence.
+    pub windows: MemoryType,
 }
 
 impl Default for SimOptions {
     fn default() -> Self {
-        SimOptions { seed: 0, checks: true, max_steps: 1 << 30, queues: None }
+        SimOptions { seed: 0, checks: true, max_steps: 1 << 30, queues: None, windows: MemoryType::Coarse }
     }
 }
 
@@ -89,6 +92,21 @@ impl SimNode {
     /// Where the node's structures are.
     pub const fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// Every queue stands at `counters` with its ring full of the dword `fill`, as if launches had gone before. Engines
+    /// go on from there: between launches only.
+    ///
+    /// # Errors
+    /// If the doorbell stands where no ring can be.
+    pub fn start_queues(&mut self, counters: Counters, fill: u32) -> Result<(), SimError> {
+        let ids: Vec<_> = self.node.queues().map(|(id, _)| id).collect();
+        for id in ids {
+            self.node.set_counters(&mut self.sim.memory, id, counters)?;
+            self.node.fill_ring(&mut self.sim.memory, id, fill)?;
+        }
+        self.engines = self.node.engines(&mut self.sim.memory)?;
+        Ok(())
     }
 
     /// Loads a code object and runs one launch of a kernel of it to its end.
@@ -173,8 +191,7 @@ impl SimNode {
 
     fn place_window(&mut self, launch: &Launch<'_>, arg: &ArgInfo, placed: &mut Placed) -> Result<(), SimError> {
         let bytes = launch.ranks.first().and_then(|args| args.buffer(&arg.name)).map_or(0, <[u8]>::len);
-        // Coarse-grained is the weaker promise: what runs on it runs on fine-grained windows, too.
-        let window = self.node.add_window(&mut self.sim.memory, &arg.name, bytes as u64, MemoryType::Coarse)?;
+        let window = self.node.add_window(&mut self.sim.memory, &arg.name, bytes as u64, self.options.windows)?;
         for (rank, args) in launch.ranks.iter().enumerate() {
             let part = window.part(rank as u32);
             self.sim.memory.host_write(part, args.buffer(&arg.name).unwrap_or_default())?;
