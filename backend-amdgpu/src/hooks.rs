@@ -98,7 +98,14 @@ impl TargetHooks for AmdHooks {
             FenceScope::Cta => Scope::WORKGROUP,
             FenceScope::Warp => Scope::WAVEFRONT,
         };
-        g.fence(ordering, scope).map(|_| ())
+        g.fence(ordering, scope)?;
+        if ordering == Ordering::Release && matches!(scope, Scope::SYSTEM | Scope::AGENT) {
+            // LLVM 22 does not count `buffer_wbl2` among what vmcnt waits for, and drops its own wait behind it if it believes
+            // that no access is in flight. The hardware counts it.
+            memory_retired(g)?;
+            g.fence(Ordering::AcquireRelease, Scope::WAVEFRONT)?;
+        }
+        Ok(())
     }
 
     fn pause<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
@@ -126,12 +133,16 @@ fn hands_over(kernel: &Kernel) -> bool {
 /// `s_waitcnt vmcnt(0)` on gfx9, the other counters left alone.
 const MEMORY_RETIRED: u32 = 0x0f70;
 
+fn memory_retired(g: &Gen<'_, '_>) -> Result<()> {
+    g.intrinsic("llvm.amdgcn.s.waitcnt", &[], &[g.i32(MEMORY_RETIRED).into()], "").map(|_| ())
+}
+
 /// As [`workgroup_barrier`], with every wave's memory accesses retired. LLVM's release at workgroup scope leaves stores in
 /// flight, because the waves share the first-level cache; a release of one of them afterwards waits for its own only, and an
 /// engine that it starts could overtake the stores, or the loads, of the others. (A workgroup of one wave needs no such thing.)
 fn retiring_barrier(g: &Gen<'_, '_>) -> Result<()> {
     g.fence(Ordering::Release, Scope::WORKGROUP)?;
-    g.intrinsic("llvm.amdgcn.s.waitcnt", &[], &[g.i32(MEMORY_RETIRED).into()], "")?;
+    memory_retired(g)?;
     g.intrinsic("llvm.amdgcn.s.barrier", &[], &[], "")?;
     g.fence(Ordering::Acquire, Scope::WORKGROUP)?;
     Ok(())

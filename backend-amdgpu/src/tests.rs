@@ -162,6 +162,16 @@ fn a_barrier_before_memory_is_handed_on_retires_it() {
         barrier.is_some_and(|barrier| all[store..barrier].iter().any(|line| line.starts_with("s_waitcnt vmcnt(0)")))
     };
     assert!(retires("fence.release(scope = system);", 256) && retires("fence.release(scope = agent);", 256));
+    // The write-back is waited for, too, although the wait before the barrier leaves nothing else in flight.
+    let asm = asm("kernel k(o: global<u32>[4096]) launch(grid = [1], block = [256]) {
+            o![thread.x] = 7;
+            barrier(scope = cta);
+            fence.release(scope = system);
+            o![4095] = 8;
+        }");
+    let all = named(&asm, &["buffer_", "s_barrier", "s_waitcnt", "global_"]);
+    let wanted = ["global_store_dword", "s_waitcnt", "s_barrier", "buffer_wbl2", "s_waitcnt", "global_store_dword"];
+    assert!(all.ends_with(&wanted), "{all:?}");
     // Nobody else looks, or there is one wave and no barrier.
     assert!(!retires("fence.release(scope = cta);", 256) && !retires("fence.release(scope = system);", 64));
 }

@@ -103,11 +103,12 @@ kernels! {
     reg_roundtrip: "examples/reg_roundtrip.tile", "gfx950", 1, 12;
     rounds: "tests/sim_mutants/kernels/rounds.tile", "gfx950", 1, 12;
     ring_shift: "examples/ring_shift.tile", "gfx950", 2, 12;
-    ring_shift_gfx942: "examples/ring_shift.tile", "gfx942", 2, 12;
+    ring_shift_gfx942: "examples/ring_shift.tile", "gfx942", 2, 6;
     ship: "examples/ship.tile", "gfx950", 2, 12;
     alltoall: "examples/alltoall.tile", "gfx950", 3, 12;
     stage: "tests/sim_mutants/kernels/stage.tile", "gfx950", 2, 12;
     crowd: "tests/sim_mutants/kernels/crowd.tile", "gfx950", 2, 24;
     full: "tests/sim_mutants/kernels/full.tile", "gfx950", 1, 8;
+    signals: "tests/sim_mutants/kernels/signals.tile", "gfx950", 3, 12;
     fetch: "tests/sim_mutants/kernels/fetch.tile", "gfx950", 2, 12;
 }

@@ -81,6 +81,7 @@ pub(crate) const REASONS: &[Reason] = &[
             ("full", WAIT, &[1, 2, 3], &[NO_LGKM]),
             ("ship", WAIT, &[1, 2, 3], &[NO_LGKM]),
             ("alltoall", WAIT, &[0, 1, 2, 3], &[NO_LGKM]),
+            ("signals", WAIT, &[0, 1, 2, 3], &[NO_LGKM]),
             ("crowd", WAIT, &[2], &[NO_LGKM_TWICE]),
             ("fetch", WAIT, &[2], &[NO_LGKM_TWICE]),
             ("ring_shift", WAIT, &[2], &[NO_LGKM_TWICE]),
@@ -88,6 +89,7 @@ pub(crate) const REASONS: &[Reason] = &[
             ("full", WAIT, &[1], &[NO_LGKM_TWICE]),
             ("ship", WAIT, &[1], &[NO_LGKM_TWICE]),
             ("alltoall", WAIT, &[0, 1, 2], &[NO_LGKM_TWICE]),
+            ("signals", WAIT, &[0, 1, 2], &[NO_LGKM_TWICE]),
         ],
     },
     Reason {
@@ -101,6 +103,7 @@ pub(crate) const REASONS: &[Reason] = &[
             ("full", WAIT, &[0, 3], &[NO_VM]),
             ("ship", WAIT, &[0, 3], &[NO_VM]),
             ("alltoall", WAIT, &[0], &[NO_VM]),
+            ("signals", WAIT, &[0], &[NO_VM]),
             ("crowd", PACKET_REST, &[1], &[BEFORE_WAIT]),
             ("fetch", PACKET_REST, &[0], &[BEFORE_WAIT]),
             ("ring_shift", PACKET_REST, &[1], &[BEFORE_WAIT]),
@@ -118,6 +121,7 @@ pub(crate) const REASONS: &[Reason] = &[
             ("ring_shift", PACKET, &[0], &["swapped with the next store, global_store_dwordx4 v, v, s offset:16"]),
             ("stage", PACKET_REST, &[0], &["swapped with the next store, global_store_dwordx4 v, v, s"]),
             ("alltoall", PACKET_V, &[0, 1], &["swapped with the next store, global_store_dwordx4 v, v, off offset:16"]),
+            ("signals", PACKET_V, &[0], &["swapped with the next store, global_store_dwordx4 v, v, off offset:16"]),
         ],
     },
     Reason {
@@ -137,6 +141,7 @@ pub(crate) const REASONS: &[Reason] = &[
             ("full", WAIT, &[2], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
             ("ship", WAIT, &[2], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
             ("alltoall", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, off sc1"]),
+            ("signals", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, off sc1"]),
             ("fetch", DOORBELL, &[0], &[BEFORE_WAIT, "swapped with the next store, global_store_dwordx2 v, v, s sc1"]),
             (
                 "ring_shift",
@@ -153,18 +158,26 @@ pub(crate) const REASONS: &[Reason] = &[
                 &[0],
                 &[BEFORE_WAIT, "swapped with the next store, global_store_dwordx2 v, v, off sc1"],
             ),
+            (
+                "signals",
+                DOORBELL_V,
+                &[0],
+                &[BEFORE_WAIT, "swapped with the next store, global_store_dwordx2 v, v, off sc1"],
+            ),
             ("fetch", POINTER, &[1], &[NO_SC1]),
             ("ring_shift", POINTER, &[1], &[NO_SC1]),
             ("stage", POINTER, &[1], &[NO_SC1]),
             ("full", POINTER, &[1], &[NO_SC1]),
             ("ship", POINTER, &[1], &[NO_SC1]),
             ("alltoall", POINTER_V, &[1], &[NO_SC1]),
+            ("signals", POINTER_V, &[1], &[NO_SC1]),
             ("fetch", COMMITTED, &[0, 1], &[NO_SC1]),
             ("ring_shift", COMMITTED, &[0, 1], &[NO_SC1]),
             ("stage", COMMITTED, &[0, 1], &[NO_SC1]),
             ("full", COMMITTED, &[0, 1], &[NO_SC1]),
             ("ship", COMMITTED, &[0, 1], &[NO_SC1]),
             ("alltoall", COMMITTED_V, &[0, 2], &[NO_SC1]),
+            ("signals", COMMITTED_V, &[0], &[NO_SC1]),
         ],
     },
     Reason {
@@ -177,12 +190,14 @@ pub(crate) const REASONS: &[Reason] = &[
             ("full", SEEN, &[0], &[NO_SC1]),
             ("ship", SEEN, &[0], &[NO_SC1]),
             ("alltoall", SEEN_V, &[0], &[NO_SC1]),
+            ("signals", SEEN_V, &[0], &[NO_SC1]),
             ("fetch", SET_SEEN, &[0], &[NO_SC1]),
             ("ring_shift", SET_SEEN, &[0], &[NO_SC1]),
             ("stage", SET_SEEN, &[0], &[NO_SC1]),
             ("full", SET_SEEN, &[0], &[NO_SC1]),
             ("ship", SET_SEEN, &[0], &[NO_SC1]),
             ("alltoall", SET_SEEN_V, &[0], &[NO_SC1]),
+            ("signals", SET_SEEN_V, &[0], &[NO_SC1]),
         ],
     },
     Reason {
@@ -201,6 +216,7 @@ pub(crate) const REASONS: &[Reason] = &[
             ("stage", FAR, &[0], &[NO_SC0, NO_SC1, NO_SCOPE]),
             ("ship", FAR, &[0], &[NO_SC0, NO_SC1, NO_SCOPE]),
             ("alltoall", FAR_V, &[0], &[NO_SC0, NO_SC1, NO_SCOPE]),
+            ("signals", FAR_V, &[0], &[NO_SC0, NO_SC1, NO_SCOPE]),
         ],
     },
     Reason {
@@ -224,6 +240,7 @@ pub(crate) const REASONS: &[Reason] = &[
         lenient: false,
         of: &[
             ("alltoall", FAR_V, &[4, 5], &[NO_SC0]),
+            ("signals", FAR_V, &[1, 2], &[NO_SC0]),
             ("alltoall", "buffer_inv sc0 sc1", &[0], &[REMOVED, NO_SC0, NO_SC1, NO_SCOPE]),
         ],
     },
@@ -237,6 +254,15 @@ pub(crate) const REASONS: &[Reason] = &[
             ("stage", "s_barrier", &[0], &["swapped with the next, s_waitcnt vmcnt(0)"]),
             ("fetch", "s_barrier", &[0, 1], &[REMOVED]),
             ("fetch", "s_barrier", &[1], &["swapped with the next, global_load_dwordx2 v, v, s"]),
+        ],
+    },
+    Reason {
+        why: "The write-back is waited for with the ring's packets, too, before the doorbell.",
+        lenient: false,
+        of: &[
+            ("stage", "buffer_wbl2 sc0 sc1", &[0], &["swapped with the next, s_waitcnt vmcnt(0)"]),
+            ("stage", MEMORY_WAIT, &[3], &[NO_VM]),
+            ("stage", MEMORY_WAIT, &[2], &["without vmcnt, and the next one, too"]),
         ],
     },
     Reason {
@@ -258,7 +284,7 @@ pub(crate) const REASONS: &[Reason] = &[
         of: &[
             ("fetch", "buffer_inv sc0 sc1", &[0], &["swapped with the next, s_waitcnt vmcnt(0)"]),
             ("fetch", MEMORY_WAIT, &[5], &[NO_VM, BEFORE_BARRIER]),
-            ("stage", MEMORY_WAIT, &[10], &[NO_VM, BEFORE_BARRIER]),
+            ("stage", MEMORY_WAIT, &[11], &[NO_VM, BEFORE_BARRIER]),
             ("full", MEMORY_WAIT, &[5], &[NO_VM, "swapped with the next, buffer_inv sc0 sc1"]),
         ],
     },
@@ -280,7 +306,15 @@ pub(crate) const REASONS: &[Reason] = &[
     Reason {
         why: "The wait is for what came before; a load that issues before it is waited for, too, which is no harm.",
         lenient: false,
-        of: &[("alltoall", MEMORY_WAIT, &[2], &["swapped with the next, global_load_dwordx2 v, v, off offset:48 sc1"])],
+        of: &[
+            ("alltoall", MEMORY_WAIT, &[2], &["swapped with the next, global_load_dwordx2 v, v, off offset:48 sc1"]),
+            (
+                "signals",
+                "s_waitcnt vmcnt(1)",
+                &[0],
+                &["swapped with the next, global_load_dwordx2 v, v, off offset:48 sc1"],
+            ),
+        ],
     },
     Reason {
         why: "Each lane reads back from LDS what it wrote itself, and LDS keeps a wave's accesses in order.",
@@ -310,5 +344,5 @@ pub(crate) const REASONS: &[Reason] = &[
 /// Kernel, instructions of the kinds that are mutated which no seed reaches, and why.
 pub(crate) const UNREACHED: &[(&str, usize, &str)] = &[
     ("ship", 1, "a chunk without bytes"),
-    ("alltoall", 36, "slices without bytes, whose notify is a post of its own, and lanes that wait for another post"),
+    ("alltoall", 36, "slices without bytes: their notify is the post of `signals`"),
 ];
