@@ -366,8 +366,7 @@ impl Node {
     /// If there is no such queue.
     pub fn fill_ring(&self, memory: &mut Memory, id: QueueId, dword: u32) -> Exec {
         let ring = self.existing(id)?.ring;
-        let bytes: Vec<u8> = dword.to_le_bytes().into_iter().cycle().take(self.facts.ring_bytes as usize).collect();
-        memory.host_write(ring, &bytes)
+        memory.host_write(ring, &dword.to_le_bytes().repeat(self.facts.ring_bytes as usize / 4))
     }
 
     /// The ring's bytes.
