@@ -11,7 +11,7 @@ use tilewright_ir::verify::{Level, verify};
 use tilewright_ir::{Code, Diagnostic, OpSet, text};
 
 /// Codes that later stages give: selection, targets, execution.
-const LATER: [Code; 14] = [
+const LATER: [Code; 15] = [
     Code::LOCAL_OWNER,
     Code::VARIANT_DECLINED,
     Code::NO_VARIANT,
