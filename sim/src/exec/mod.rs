@@ -4,7 +4,7 @@
 //! an instruction can meet is defined (no panic, no overflow check, no host floating-point mode). It shares nothing with the
 //! compiler's interpreters, so that agreement between them is evidence.
 //!
-//! A function per operation is looked up once per instruction address ([`lookup`]), so that executing one is a call. The
+//! A function per operation is looked up once per instruction address (`lookup`), so that executing one is a call. The
 //! register numbers of an instruction were checked against what the wave has before its function is called.
 
 mod access;
