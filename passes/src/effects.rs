@@ -105,7 +105,7 @@ fn collect_prim(op: &PrimOp, ops: &OpSet, e: &mut Effects) {
     for (i, arg) in op.args.iter().enumerate() {
         let kind = row.args.get(i).copied().or(row.rest.map(|(k, _)| k));
         if let PrimArg::Place(p) = arg {
-            e.place(p, !matches!(kind, Some(ArgKind::Read | ArgKind::EngineRead)));
+            e.place(p, !kind.is_some_and(ArgKind::only_reads));
         }
     }
 }

@@ -6,7 +6,6 @@ mod edges;
 mod examples;
 mod faults;
 mod field_reports;
-mod golden_sdma;
 mod malformed;
 mod peers;
 mod sim_machine;

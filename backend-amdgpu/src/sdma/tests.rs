@@ -70,6 +70,7 @@ fn compile_as(
     let independent = matches!(body, Body::Put(o, _) | Body::Signal(o) if o.mode == ThreadMode::Independent)
         || matches!(body, Body::Commit(Coop::Thread));
     let peer = if independent { g.and(lane, g.i32(7), "peer").expect("peer") } else { parameter(4).into_int_value() };
+    let queue = sdma.fixed_queue(1);
     match body {
         Body::Put(options, size) => {
             let shift = |n| {
@@ -77,14 +78,14 @@ fn compile_as(
                 g.add(parameter(n).into_int_value(), skip, "address")
             };
             let bytes = size.map_or(parameter(3).into_int_value(), |size| g.i64(size));
-            let post = Post { peer, queue: 1, dst: shift(1).expect("dst"), src: shift(2).expect("src"), bytes };
+            let post = Post { peer, queue, dst: shift(1).expect("dst"), src: shift(2).expect("src"), bytes };
             sdma.post(&post, options).expect("a put");
         }
-        Body::Signal(options) => sdma.post_signal(peer, 1, options).expect("a signal"),
-        Body::Commit(coop) => sdma.commit(peer, 1, *coop).expect("a commit"),
-        Body::QuietQueue(coop) => sdma.quiet_queue(peer, 1, *coop).expect("a drain"),
+        Body::Signal(options) => sdma.post_signal(peer, queue, options).expect("a signal"),
+        Body::Commit(coop) => sdma.commit(peer, queue, *coop).expect("a commit"),
+        Body::QuietQueue(coop) => sdma.quiet_queue(peer, queue, *coop).expect("a drain"),
         Body::Quiet(coop) => sdma.quiet(peer, *coop).expect("a drain"),
-        Body::WaitSignal => sdma.wait_signal(peer, 1, parameter(3).into_int_value()).expect("a wait"),
+        Body::WaitSignal => sdma.wait_signal(peer, queue, parameter(3).into_int_value()).expect("a wait"),
     }
     builder.build_return(None).expect("a return");
     let emitted = machine.emit(module, Output { ir: true, asm: true, object: true }).expect("it compiles");
