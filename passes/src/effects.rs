@@ -72,10 +72,10 @@ fn collect(stmt: &Stmt, ops: &OpSet, e: &mut Effects) {
                     e.region(r, false);
                 }
             }
-            if let Some((flag, _)) = &op.attrs.after {
+            if let Some(After::Flag(flag, _)) = &op.attrs.after {
                 e.place(flag, false);
-                e.order = true;
             }
+            e.order |= op.attrs.after.is_some();
         }
         StmtKind::Prim(op) => collect_prim(op, ops, e),
         StmtKind::Sync(_) | StmtKind::WaitToken(_) | StmtKind::WaitSignal { .. } => e.order = true,
@@ -153,9 +153,16 @@ pub fn for_each_expr(stmt: &Stmt, f: &mut dyn FnMut(&Expr)) {
                     Source::Value(e) => f(e),
                 }
             }
-            if let Some((flag, value)) = &op.attrs.after {
-                place(flag, f);
-                f(value);
+            match &op.attrs.after {
+                None => {}
+                Some(After::Flag(flag, value)) => {
+                    place(flag, f);
+                    f(value);
+                }
+                Some(After::Signal { from, expected, .. }) => {
+                    f(from);
+                    expected.iter().for_each(f);
+                }
             }
         }
         StmtKind::Prim(op) => {

@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use super::addr::{FlatLayout, eval_dim};
 use super::num::Class;
 use super::resolve::{RArg, RBuffer, RIndex, RKernel, RPlace, RPrim, RRegion, RSource, RStmt, RStmtKind, RTile, RWait};
+use super::resolve::RAfter;
 use super::typed::{self, Names, RExpr, RKind};
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::{DType, ScalarTy};
@@ -12,7 +13,7 @@ use crate::expr::{BinOp, Expr};
 use crate::module::{BufferTy, Kernel, ParamTy};
 use crate::name::Name;
 use crate::span::Span;
-use crate::stmt::{Block, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt, StmtKind, TileOp};
+use crate::stmt::{After, Block, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt, StmtKind, TileOp};
 
 /// The number of notifies that the n-th `wait … from` of the kernel is for, over names visible there.
 pub type Expected<'a> = &'a dyn Fn(usize) -> Result<Expr, Diagnostic>;
@@ -263,11 +264,7 @@ impl<'k> Resolver<'k, '_> {
                 _ => return err(Code::TOKEN_USE, stmt.span, format!("`{name}` is no token")),
             },
             StmtKind::WaitSignal { signal, from, scope, expected } => {
-                let queue = self.signal(signal, stmt.span)?;
-                let from = self.expr_as(from, ScalarTy::Index)?;
-                let expected = self.count(expected.as_ref())?;
-                let signal = signal.clone();
-                RStmtKind::WaitSignal(Box::new(RWait { signal, queue, from, scope: *scope, expected }))
+                RStmtKind::WaitSignal(Box::new(self.wait(signal, from, *scope, expected.as_ref(), stmt.span)?))
             }
             StmtKind::Tile(op) => RStmtKind::Tile(Box::new(self.tile(op, stmt.span)?)),
             StmtKind::Prim(op) => RStmtKind::Prim(Box::new(self.prim(op, stmt.span)?)),
@@ -285,6 +282,19 @@ impl<'k> Resolver<'k, '_> {
             stack.pop();
         }
         Ok(RStmtKind::For(slot, lo, hi, body?))
+    }
+
+    fn wait(
+        &mut self,
+        signal: &Name,
+        from: &Expr,
+        scope: crate::Scope,
+        expected: Option<&Expr>,
+        span: Span,
+    ) -> Res<RWait> {
+        let queue = self.signal(signal, span)?;
+        let from = self.expr_as(from, ScalarTy::Index)?;
+        Ok(RWait { signal: signal.clone(), queue, from, scope, expected: self.count(expected)? })
     }
 
     /// The number of notifies that the next wait is for: written, or derived.
@@ -324,10 +334,13 @@ impl<'k> Resolver<'k, '_> {
             None => None,
         };
         let after = match &op.attrs.after {
-            Some((place, value)) => {
+            Some(After::Flag(place, value)) => {
                 let place = self.place(place)?;
                 let ty = ScalarTy::Num(self.out.buffers[place.buf].dtype);
-                Some((place, self.expr_as(value, ty)?))
+                Some(RAfter::Flag(place, self.expr_as(value, ty)?))
+            }
+            Some(After::Signal { signal, from, expected }) => {
+                Some(RAfter::Signal(self.wait(signal, from, op.scope, expected.as_ref(), span)?))
             }
             None => None,
         };

@@ -11,7 +11,7 @@ use tilewright_ir::module::{
     BufferTy, Expect, ExpectValue, Item, Kernel, Launch, Param, ParamTy, Run, RunRegion, RunValue, Setting, WarpWidth,
     WhereParam,
 };
-use tilewright_ir::stmt::{
+use tilewright_ir::stmt::{After, 
     Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, StmtKind,
     TileKind, TileOp,
 };
@@ -260,7 +260,10 @@ impl<'a> Gen<'a> {
             notify: self.maybe(Gen::buffer_name),
             carry_any: self.flip(),
             allow_unmeasured: self.flip(),
-            after: self.maybe(|g| (g.place(), g.expr())),
+            after: self.maybe(|g| match g.below(2) {
+                0 => After::Flag(g.place(), g.expr()),
+                _ => After::Signal { signal: g.buffer_name(), from: g.expr(), expected: g.maybe(Self::expr) },
+            }),
             variant: self.maybe(Gen::string),
             vec: self.maybe(Gen::u32),
             plan: self.maybe(Gen::string),
