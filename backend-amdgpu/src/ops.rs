@@ -203,7 +203,7 @@ fn queue_no<'ctx>(
             let number = u32::try_from(number).map_err(|_| lacks())?;
             Ok(sdma(e, span)?.fixed_queue(number))
         }
-        QueueArg::Computed(number) => {
+        QueueArg::Computed(number, _) => {
             let number = e.index(number)?;
             sdma(e, span)?.computed_queue(number)
         }

@@ -141,8 +141,9 @@ fn list<T>(value: &Value, read: impl Fn(&Value) -> Res<T>) -> Res<Vec<T>> {
     }
 }
 
+/// Absent is false; some flags are a sentence.
 fn flag(value: &Value) -> bool {
-    value.as_bool().unwrap_or(false)
+    !matches!(value, Value::Null | Value::Bool(false))
 }
 
 impl Row {

@@ -1,11 +1,12 @@
-//! One rank with its queues on the simulator, engines standing still, and one launch at a time.
+//! One rank with its queues on the simulator, and one launch at a time. There are no engines: the file's events say what
+//! they would have done.
 
 use std::collections::BTreeMap;
 
 use tilewright_sim::fault::Fault;
-use tilewright_sim::machine::{Launch, ModuleId, Outcome, Schedule, Sim, SimConfig};
+use tilewright_sim::machine::{Launch, ModuleId, NoEngines, Outcome, Schedule, Sim, SimConfig};
 use tilewright_sim::mem::MemoryType;
-use tilewright_sim::node::{Counters, EngineSet, Node, RankConfig, window_device};
+use tilewright_sim::node::{Counters, Node, RankConfig, window_device};
 use tilewright_sim::sdma::QueueId;
 use tilewright_target::{GFX950, SdmaFacts};
 
@@ -40,7 +41,6 @@ pub(crate) struct Ran {
 pub(crate) struct World {
     sim: Sim,
     node: Node,
-    engines: EngineSet,
     module: ModuleId,
     /// Communicator and windows, as a kernel takes them.
     args: Vec<u8>,
@@ -92,11 +92,8 @@ impl World {
                 }
             }
         }
-        // Engines that stand still: the file's events say what they would have done.
-        let mut engines = told(Node::engines(&node, &mut sim.memory))?;
-        engines.stand_still();
         let module = told(sim.load(object))?;
-        Ok(World { sim, node, engines, module, args, signals: cfg.signals, rank, done: (0, 0) })
+        Ok(World { sim, node, module, args, signals: cfg.signals, rank, done: (0, 0) })
     }
 
     /// Another node with the queues in the given states and this one's signals, for what comes after a hang.
@@ -133,7 +130,7 @@ impl World {
         self.launch(kernel, step)?;
         let mut ran = Ran { ended: false, waited: false, order: Vec::new() };
         for event in &step.events {
-            ran.ended = ran.ended || told(self.sim.run_for(&mut self.engines, EVENT_DISTANCE))? == Outcome::Ended;
+            ran.ended = ran.ended || told(self.sim.run_for(&mut NoEngines, EVENT_DISTANCE))? == Outcome::Ended;
             ran.waited = !ran.ended;
             self.fire(*event)?;
         }
@@ -149,7 +146,7 @@ impl World {
     /// Lets the launch end; whether it does. Several waves get as many instructions each as one.
     pub(crate) fn finish(&mut self) -> Res<bool> {
         let waves = u64::from(self.done.1 / GFX950.warp_size).max(1);
-        Ok(told(self.sim.run_for(&mut self.engines, HANGS_AFTER * waves))? == Outcome::Ended)
+        Ok(told(self.sim.run_for(&mut NoEngines, HANGS_AFTER * waves))? == Outcome::Ended)
     }
 
     /// The threads that came back from their call in the last launch.
@@ -204,7 +201,7 @@ impl World {
         };
         let mut seen = read(self);
         for _ in 0..HANGS_AFTER {
-            let ended = told(self.sim.run_for(&mut self.engines, 1))? == Outcome::Ended;
+            let ended = told(self.sim.run_for(&mut NoEngines, 1))? == Outcome::Ended;
             let now = read(self);
             let changed = places.iter().zip(seen.iter().zip(&now)).filter(|(_, (before, now))| before != now);
             order.extend(changed.map(|((name, _), _)| *name));

@@ -12,8 +12,8 @@ use crate::types::literal_int;
 pub enum QueueArg<'a> {
     /// Written down: the communicator is checked for it at launch.
     Fixed(i64),
-    /// Computed: one that the communicator does not have makes the op do nothing.
-    Computed(&'a Expr),
+    /// Computed, and the number of the operand: one that the communicator does not have makes the op do nothing.
+    Computed(&'a Expr, usize),
 }
 
 /// The queue of an op; `None` if it names none.
@@ -34,8 +34,9 @@ fn by_attr<'a>(op: &'a PrimOp, name: &str) -> Option<QueueArg<'a>> {
 /// Operand `n` of those behind the ones that are always there.
 fn extra(op: &PrimOp, n: usize) -> Option<QueueArg<'_>> {
     let row = OPS.iter().find(|row| op.op == row.name && row.name.starts_with("sdma."))?;
-    match op.args.get(row.args.len() + n)? {
-        PrimArg::Expr(e) => Some(literal_int(e).map_or(QueueArg::Computed(e), QueueArg::Fixed)),
+    let operand = row.args.len() + n;
+    match op.args.get(operand)? {
+        PrimArg::Expr(e) => Some(literal_int(e).map_or(QueueArg::Computed(e, operand), QueueArg::Fixed)),
         PrimArg::Place(_) => None,
     }
 }
