@@ -7,6 +7,9 @@
 use tilewright::backend::Want;
 use tilewright::{Options, compile_text};
 use tilewright_target::GFX950;
+use tilewright_testing::{assert_text_snapshot, show};
+
+use crate::common::root;
 
 /// mori's instructions, SGPRs and VGPRs of a kernel.
 struct Theirs(&'static str, usize, usize, usize);
@@ -133,4 +136,42 @@ fn posts_are_smaller_than_moris() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The posts whose assembly is held by snapshots, with constant sizes.
+const SHOWN: &[(&str, &str)] = &[
+    (
+        "put_same_queue",
+        "sdma.put(recv@peer![thread.x * 4096], send![thread.x * 4096], peer, 4096, queue = 1, mode = same_queue);",
+    ),
+    (
+        "put_independent",
+        "let p = lsa(thread.x % 8); sdma.put(recv@p![thread.x * 4096], send![thread.x * 4096], p, 4096, queue = 1);",
+    ),
+    (
+        "post_wait_mem_put_ptr",
+        "if thread.x < 8 { let p = lsa(thread.x); sdma.post_wait_mem_put_ptr(ready![thread.x], epoch, \
+         recv@p![index(me) * 4096], send![thread.x * 4096], p, 4096, queue = 1, remote_signal = true); }",
+    ),
+    (
+        "put_broadcast",
+        "sdma.put_broadcast(recv@peer![0], recv![8192], send![0], peer, me, 4096, queue = 1, coop = warp, \
+         remote_signal = true);",
+    ),
+];
+
+#[test]
+fn assembly_of_posts() {
+    for (name, op) in SHOWN {
+        let text = format!(
+            "kernel {name}(comm: devcomm, recv: window<u8>[1048576], send: window<u8>[1048576], ready: window<u32>[8], \
+             epoch: u32, peer: lsa_rank) launch(grid = [1], block = [64]) {{ {op} }}"
+        );
+        let options = Options { want: Want::Asm, ..Options::default() };
+        let compiled = compile_text(&text, &GFX950, &options).unwrap_or_else(|all| panic!("{name}: {all:#?}"));
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(root().join("tests/snapshots/sdma"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.bind(|| assert_text_snapshot!(format!("{name}.asm.gfx950"), show::asm(&compiled)));
+    }
 }
