@@ -8,6 +8,7 @@
 mod judge;
 mod kernels;
 mod order;
+mod packets;
 mod rows;
 mod world;
 

@@ -81,9 +81,10 @@ impl<'ctx> Sdma<'_, 'ctx> {
             return Ok(());
         }
         let end = g.add(base, packets.total, "end")?;
+        self.await_turn(queue, base)?;
         match group.leads {
-            Some(leads) => g.if_then(leads, "publish", || self.publish(queue, base, end)),
-            None => self.publish(queue, base, end),
+            Some(leads) => g.if_then(leads, "publish", || self.ring(queue, end)),
+            None => self.ring(queue, end),
         }
     }
 

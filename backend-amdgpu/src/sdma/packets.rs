@@ -81,7 +81,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     pub(crate) fn remote_slot(&self, peer: Int<'ctx>, queue: Int<'ctx>) -> Result<Int<'ctx>> {
         let g = &self.g;
         let table = self.comm_ptr(in_dev_comm(sdma_context::PEER_SIGNAL_PTRS), "peer_signals")?;
-        let at = g.offset(table, g.shl(g.zext64(peer, "")?, 3, "")?, "peer_signals.at")?;
+        let at = g.offset(table, g.zext64(g.shl(peer, 3, "")?, "")?, "peer_signals.at")?;
         let pool = self.ptr_field(at, 0, "peer_pool")?;
         let at = self.slot_in(pool, self.lsa_rank()?, queue)?;
         Ok(g.builder.build_ptr_to_int(at, g.context.i64_type(), "slot")?)
@@ -95,7 +95,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     ) -> Result<PointerValue<'ctx>> {
         let g = &self.g;
         let row = g.mul(sender, self.num_queues()?, "row")?;
-        let index = g.zext64(g.add(row, queue, "slot.index")?, "")?;
-        g.offset(pool, g.mul(index, g.i64(SIGNAL_BYTES.into()), "")?, "slot.at")
+        let index = g.add(row, queue, "slot.index")?;
+        g.offset(pool, g.zext64(g.mul(index, g.i32(SIGNAL_BYTES), "")?, "")?, "slot.at")
     }
 }

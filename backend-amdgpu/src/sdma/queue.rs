@@ -27,7 +27,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let table = self.comm_ptr(in_dev_comm(sdma_context::DEVICE_HANDLES), "handles")?;
         let index = self.queue_index(peer, queue)?;
         // A table of pointers: entries of ranks without SDMA are null.
-        let entry = g.offset(table, g.shl(g.zext64(index, "")?, 3, "handle.offset")?, "handle.at")?;
+        // The offset has 32 bits, so that a uniform one is an operand of the load.
+        let offset = g.zext64(g.shl(index, 3, "handle.offset")?, "")?;
+        let entry = g.offset(table, offset, "handle.at")?;
         Ok(Queue { at: self.ptr_field(entry, 0, "handle")? })
     }
 
@@ -142,9 +144,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
         Ok(())
     }
 
-    /// Publishes everything from `base` to `end` (64-bit positions): waits for the turn, then write pointer, doorbell and
-    /// committed pointer. One lane executes this; `base` and `end` are the same for all lanes that are active.
-    pub(crate) fn publish(&self, queue: &Queue<'ctx>, base: Int<'ctx>, end: Int<'ctx>) -> Result<()> {
+    /// Waits until everything before `base` (64-bit, uniform) is published. All active lanes poll: the branch is uniform then,
+    /// and they read one address.
+    pub(crate) fn await_turn(&self, queue: &Queue<'ctx>, base: Int<'ctx>) -> Result<()> {
         let g = &self.g;
         let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
         let [poll, wait, turn] = g.blocks(["turn.poll", "turn.wait", "turn"])?;
@@ -158,10 +160,10 @@ impl<'ctx> Sdma<'_, 'ctx> {
         self.sleep(1)?;
         g.br(poll)?;
         g.at(turn);
-        self.ring(queue, end)
+        Ok(())
     }
 
-    /// As [`Sdma::publish`], but only if it is this group's turn now; whether it was.
+    /// Publishes everything from `base` to `end` (64-bit positions) if everything before is published; whether it was.
     pub(crate) fn try_publish(&self, queue: &Queue<'ctx>, base: Int<'ctx>, end: Int<'ctx>) -> Result<Int<'ctx>> {
         let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
         let now = self.load_agent(committed, "committed.now")?;

@@ -56,7 +56,7 @@ impl Checker<'_> {
         }
         let wanted = named.iter().filter(|n| **n).count();
         let attrs = ["queue", "signal_queue"].iter().filter(|name| op.attr(name).is_some()).count();
-        if op.args.len() > row.args.len() + wanted.saturating_sub(attrs) {
+        if wanted > 0 && op.args.len() > row.args.len() + wanted.saturating_sub(attrs) {
             let message = format!("`{}` names its queue twice", row.name);
             let help = "write it as an attribute or as an operand";
             self.report(Diagnostic::error(Code::OP_OPERANDS, span, message).help(help));
