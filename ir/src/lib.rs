@@ -263,6 +263,6 @@ pub use op::{OpRow, OpSet};
 pub use space::{Scope, Space};
 pub use span::Span;
 pub use stmt::{
-    After, Alloc, AttrValue, Block, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt,
-    StmtKind, TileKind, TileOp,
+    After, Alloc, AttrValue, Block, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source,
+    Stmt, StmtKind, TileKind, TileOp,
 };

@@ -4,7 +4,7 @@
 //! breaks no pass.
 
 use tilewright_ir::op::{ArgKind, Order};
-use tilewright_ir::{Block, Expr, Name, OpSet, Place, PrimArg, PrimOp, Region, Source, Stmt, StmtKind};
+use tilewright_ir::{After, Block, Expr, Name, OpSet, Place, PrimArg, PrimOp, Region, Source, Stmt, StmtKind};
 
 /// One access to a buffer.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 
 use super::addr::{FlatLayout, eval_dim};
 use super::num::Class;
-use super::resolve::{RArg, RBuffer, RIndex, RKernel, RPlace, RPrim, RRegion, RSource, RStmt, RStmtKind, RTile, RWait};
 use super::resolve::RAfter;
+use super::resolve::{RArg, RBuffer, RIndex, RKernel, RPlace, RPrim, RRegion, RSource, RStmt, RStmtKind, RTile, RWait};
 use super::typed::{self, Names, RExpr, RKind};
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::{DType, ScalarTy};

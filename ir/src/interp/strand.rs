@@ -310,13 +310,7 @@ impl World<'_, '_> {
     }
 
     /// Rank and count that a group waits for.
-    pub(super) fn awaited(
-        &self,
-        cta: &Cta,
-        group: &[u32],
-        w: &RWait,
-        span: Span,
-    ) -> Result<(usize, i64), RunError> {
+    pub(super) fn awaited(&self, cta: &Cta, group: &[u32], w: &RWait, span: Span) -> Result<(usize, i64), RunError> {
         let from = uniform(cta, &w.from, group, "rank", span)? as i64;
         let needs = uniform(cta, &w.expected, group, "count", span)? as i64;
         match usize::try_from(from).ok().filter(|r| *r < self.ranks) {
@@ -328,13 +322,7 @@ impl World<'_, '_> {
         }
     }
 
-    pub(super) fn wait_signal(
-        &mut self,
-        cta: &mut Cta,
-        mask: &[u32],
-        w: &RWait,
-        span: Span,
-    ) -> Result<Flow, RunError> {
+    pub(super) fn wait_signal(&mut self, cta: &mut Cta, mask: &[u32], w: &RWait, span: Span) -> Result<Flow, RunError> {
         let mut learned = Vec::new();
         for group in groups(mask, w.scope, self.k.warp) {
             let (src, needs) = self.awaited(cta, group, w, span)?;

@@ -21,9 +21,9 @@ use crate::layout::Layout;
 use crate::module::{BufferTy, Item, Kernel, Launch, Module, Param, ParamTy, Run, WarpWidth};
 use crate::name::Name;
 use crate::space::Scope;
-use crate::stmt::{After, 
-    Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt, StmtKind,
-    TileOp,
+use crate::stmt::{
+    After, Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt,
+    StmtKind, TileOp,
 };
 
 /// Longest line for the parameters of a kernel.

@@ -11,9 +11,9 @@ use tilewright_ir::module::{
     BufferTy, Expect, ExpectValue, Item, Kernel, Launch, Param, ParamTy, Run, RunRegion, RunValue, Setting, WarpWidth,
     WhereParam,
 };
-use tilewright_ir::stmt::{After, 
-    Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, StmtKind,
-    TileKind, TileOp,
+use tilewright_ir::stmt::{
+    After, Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source,
+    StmtKind, TileKind, TileOp,
 };
 use tilewright_ir::{DType, Dim, Expr, ExprKind, Module, Name, ScalarTy, Scope, Space, Span, op::OPS, stmt::Stmt};
 

@@ -10,48 +10,81 @@ use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::Interval;
 use tilewright_ir::text::print_region;
-use tilewright_ir::{
-    Block, Code, Completion, Kernel, Name, PrimArg, Source, Space, Span, Stmt, StmtKind, TileKind, TileOp,
-};
+use tilewright_ir::{Block, Code, Completion, Kernel, Name, Source, Space, Span, Stmt, StmtKind, TileKind, TileOp};
 
+use super::held::Held;
 use super::rewriter::{Names, Rewriter};
-use super::variant::{Candidate, CopyGroup, CopyView, Operand, Reject};
+use super::variant::{Candidate, CopyGroup, CopyVariant, CopyView, Operand, Reject};
 use super::view::{Context, build_pointwise_view, build_views};
 use crate::effects::written_in;
+use crate::lower::add_hidden;
 use crate::pipeline::{CandidateDecision, CopyDecision, PassCx, State, Verdict};
 use crate::pointwise;
 
 /// Runs the pass.
 pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    let State { module, decisions, warnings, .. } = state;
+    let State { module, decisions, warnings, kernels, .. } = state;
     for kernel in module.kernels_mut() {
         let warp = kernel.launch.warp.lanes(cx.target.warp_size);
         let context = Context::for_kernel(kernel, warp, written_in(&kernel.body, &cx.ops));
         let mut selector = Selector {
             cx,
+            singles: cx.variants.iter().copied().filter(|v| v.copies() == 1).collect(),
             kernel: kernel.name.clone(),
             names: Names::of_kernel(kernel),
+            bases: Vec::new(),
             decisions,
             warnings,
             errors: &mut errors,
         };
         let body = std::mem::take(&mut kernel.body);
         kernel.body = selector.block(body, context);
+        let bases = selector.bases;
+        add_hidden(kernel, &bases);
+        kernels.entry(kernel.name.clone()).or_default().bases = bases;
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 struct Selector<'a> {
     cx: &'a PassCx<'a>,
+    /// The variants that carry one copy.
+    singles: Vec<&'a dyn CopyVariant>,
     kernel: Name,
     names: Names,
+    /// Signals whose total at launch a copy is held back by, each with its hidden table.
+    bases: Vec<(Name, Name)>,
     decisions: &'a mut Vec<CopyDecision>,
     warnings: &'a mut Vec<Diagnostic>,
     errors: &'a mut Vec<Diagnostic>,
 }
 
-impl Selector<'_> {
+/// A variant that was chosen, and what it wrote.
+struct Chosen {
+    variant: &'static str,
+    /// Predicted picoseconds.
+    cost: u64,
+    gated: bool,
+    notes: Vec<String>,
+    block: Block,
+    completion: Completion,
+}
+
+impl Chosen {
+    fn new(variant: &dyn CopyVariant, candidate: &Candidate, block: Block, completion: Completion) -> Chosen {
+        Chosen {
+            variant: variant.info().name,
+            cost: candidate.cost.picoseconds,
+            gated: candidate.gated,
+            notes: candidate.notes.clone(),
+            block,
+            completion,
+        }
+    }
+}
+
+impl<'a> Selector<'a> {
     fn block(&mut self, block: Block, mut at: Context) -> Block {
         at.env.enter();
         let mut out = Block::with_capacity(block.len());
@@ -101,15 +134,12 @@ impl Selector<'_> {
         if at.active.is_empty() {
             // No thread comes here, whatever happens: nothing is copied, and a token is done.
             let done = op.token.iter().map(|_| Completion::Done).collect();
-            return self.post(op, done, span, out);
+            return self.post(op, done, span, Block::new(), out);
         }
-        let views = match build_views(op, span, at) {
+        let mut views = match build_views(op, span, at) {
             Ok(views) => views,
             Err(e) => return self.errors.push(e),
         };
-        if let Some((flag, value)) = &op.attrs.after {
-            out.extend(self.wait_flag(flag.clone(), value.clone(), span, at));
-        }
         if let Some(plan) = &op.attrs.plan {
             let message = format!("there is no plan `{plan}` for peer copies");
             let d = Diagnostic::error(Code::BAD_ATTR, span, message);
@@ -124,25 +154,130 @@ impl Selector<'_> {
                 return self.errors.push(overlap(&v.dst.buf, "written twice", span));
             }
         }
-        if let (Some(_), TileKind::CopyAsync) = (&op.attrs.after, op.kind) {
-            let message = "an asynchronous copy cannot be held back by a flag yet";
-            let d = Diagnostic::error(Code::BAD_ATTR, span, message);
-            return self.errors.push(d.help("use a blocking `copy … , after flag == value`, which waits for the flag"));
-        }
-        let mut completions = Vec::new();
-        for (i, view) in views.into_iter().enumerate() {
-            let text = describe(op, i);
-            if let Some((block, completion)) = self.choose(view, &text) {
-                out.extend(block);
-                completions.push(completion);
+        let held = match &op.attrs.after {
+            None => None,
+            Some(after) => match Held::of(after, op, span, at, &mut self.names, &mut self.bases) {
+                Ok(held) => Some(held),
+                Err(e) => return self.errors.push(e),
+            },
+        };
+        views.iter_mut().for_each(|v| v.gate = held.as_ref().map(|h| h.gate.clone()));
+        let Some(chosen) = self.choose_all(views, op) else { return };
+        let mut suffix = Block::new();
+        if let Some(held) = held {
+            match chosen.iter().find(|c| !c.gated) {
+                None => {
+                    out.extend(held.prepare);
+                    suffix = held.arrived;
+                }
+                Some(c) if op.kind == TileKind::CopyAsync => {
+                    let message = format!("`{}` carries this copy, which no copy engine can hold back", c.variant);
+                    let d = Diagnostic::error(Code::BAD_ATTR, span, message);
+                    let d = c.notes.iter().fold(d, |d, note| d.help(note.clone()));
+                    return self.errors.push(d.help("a blocking `copy … , after …` is held back by its threads"));
+                }
+                Some(_) => out.extend(held.wait),
             }
         }
-        self.post(op, completions, span, out);
+        let mut completions = Vec::new();
+        for c in chosen {
+            out.extend(c.block);
+            completions.push(c.completion);
+        }
+        self.post(op, completions, span, suffix, out);
+    }
+
+    /// The best variant for each destination, or one for both of two.
+    fn choose_all(&mut self, views: Vec<CopyView>, op: &TileOp) -> Option<Vec<Chosen>> {
+        let pair = match <[CopyView; 2]>::try_from(views) {
+            Ok(pair) => pair,
+            Err(views) => {
+                return views.into_iter().enumerate().map(|(i, v)| self.choose(v, &describe(op, i))).collect();
+            }
+        };
+        let forced = pair[0].attrs.variant.clone();
+        let asked = self.pairs(&pair);
+        let before = (self.decisions.len(), self.warnings.len());
+        if let Some((variant, answer)) =
+            asked.iter().position(|(v, _)| forced.as_deref() == Some(v.info().name)).map(|n| &asked[n])
+        {
+            return match answer {
+                Ok(candidate) => Some(vec![self.write_pair(*variant, candidate, op, &pair[0], Vec::new())]),
+                Err(reject) => {
+                    self.errors.push(declined(variant.info().name, reject, pair[0].span, &describe(op, 0)));
+                    None
+                }
+            };
+        }
+        let apart = pair[0].dst.rank != pair[1].dst.rank;
+        let first = pair[0].clone();
+        let singles: Option<Vec<Chosen>> =
+            pair.into_iter().enumerate().map(|(i, v)| self.choose(v, &describe(op, i))).collect();
+        let singles = singles?;
+        // Queues towards two ranks work side by side.
+        let costs = singles.iter().map(|c| c.cost);
+        let alone = if apart { costs.max().unwrap_or(0) } else { costs.sum() };
+        let better =
+            asked.iter().find(|(_, a)| forced.is_none() && a.as_ref().is_ok_and(|c| c.cost.picoseconds < alone));
+        let told: Vec<CandidateDecision> = asked.iter().map(|(v, a)| pair_verdict(*v, a, alone)).collect();
+        if let Some((variant, Ok(candidate))) = better {
+            let singly = self.decisions.split_off(before.0);
+            self.warnings.truncate(before.1);
+            let lost = singly.first().map(|d| single_verdict(d, alone, candidate)).into_iter().collect();
+            return Some(vec![self.write_pair(*variant, candidate, op, &first, lost)]);
+        }
+        for decision in &mut self.decisions[before.0..] {
+            decision.candidates.extend(told.iter().cloned());
+        }
+        Some(singles)
+    }
+
+    /// What the variants that carry two destinations at once say.
+    fn pairs(&self, pair: &[CopyView; 2]) -> Vec<(&'a dyn CopyVariant, Result<Candidate, Reject>)> {
+        let group = CopyGroup { copies: pair.to_vec() };
+        let two = self.cx.variants.iter().filter(|v| v.copies() == 2);
+        two.map(|v| (*v, v.plan(&group, self.cx.target))).collect()
+    }
+
+    fn write_pair(
+        &mut self,
+        variant: &dyn CopyVariant,
+        candidate: &Candidate,
+        op: &TileOp,
+        view: &CopyView,
+        others: Vec<CandidateDecision>,
+    ) -> Chosen {
+        let mut rw = Rewriter::new(&mut self.names, view.span);
+        let completion = (candidate.emit)(&mut rw);
+        let block = rw.finish();
+        let chosen = CandidateDecision {
+            variant: variant.info().name,
+            verdict: Verdict::Chosen,
+            about_layout: false,
+            cost: Some(candidate.cost),
+            notes: candidate.notes.clone(),
+        };
+        let first = describe(op, 0);
+        let copy = match (op.dsts.get(1), first.split_once(" <- ")) {
+            (Some(second), Some((one, rest))) => format!("{one}, {} <- {rest}", print_region(second)),
+            _ => first,
+        };
+        self.decisions.push(CopyDecision {
+            kernel: self.kernel.clone(),
+            span: view.span,
+            copy,
+            chosen: variant.info().name,
+            params: candidate.params.clone(),
+            conflicts: candidate.conflicts.clone(),
+            candidates: std::iter::once(chosen).chain(others).collect(),
+            forced: view.attrs.variant.is_some(),
+        });
+        Chosen::new(variant, candidate, block, completion)
     }
 
     /// The posts of a copy: one a destination. A blocking copy waits for each; the author's token stands for all, so
-    /// the earlier ones are waited for right away (each goes to a queue of its own).
-    fn post(&mut self, op: &TileOp, completions: Vec<Completion>, span: Span, out: &mut Block) {
+    /// the earlier ones are waited for right away (each goes to a queue of its own). `suffix` follows a blocking copy.
+    fn post(&mut self, op: &TileOp, completions: Vec<Completion>, span: Span, suffix: Block, out: &mut Block) {
         let last = completions.len().saturating_sub(1);
         for (i, completion) in completions.into_iter().enumerate() {
             let token = match &op.token {
@@ -155,25 +290,18 @@ impl Selector<'_> {
                 out.push(Stmt::new(StmtKind::WaitToken(token), span));
             }
         }
-    }
-
-    /// `after flag == value`: each active thread polls the flag before it starts.
-    fn wait_flag(&mut self, flag: tilewright_ir::Place, value: tilewright_ir::Expr, span: Span, at: &Context) -> Block {
-        let mut rw = Rewriter::new(&mut self.names, span);
-        match crate::lower::flat_place(&flag, at) {
-            Ok(flat) => rw.prim("mem.wait_eq", vec![PrimArg::Place(flat), PrimArg::Expr(value)], vec![]),
-            Err(e) => self.errors.push(e),
+        if op.token.is_none() {
+            out.extend(suffix);
         }
-        rw.finish()
     }
 
     /// Asks every variant and writes the best.
-    fn choose(&mut self, view: CopyView, text: &str) -> Option<(Block, Completion)> {
+    fn choose(&mut self, view: CopyView, text: &str) -> Option<Chosen> {
         let span = view.span;
         let forced = view.attrs.variant.clone();
         let group = CopyGroup { copies: vec![view] };
         let answers: Vec<Result<Candidate, Reject>> =
-            self.cx.variants.iter().map(|v| v.plan(&group, self.cx.target)).collect();
+            self.singles.iter().map(|v| v.plan(&group, self.cx.target)).collect();
         if let Some(name) = &forced
             && !self.cx.variants.iter().any(|v| v.info().name == name)
         {
@@ -186,9 +314,9 @@ impl Selector<'_> {
             return None;
         };
         let chosen = answers[winner].as_ref().ok()?;
-        let info = self.cx.variants[winner].info();
+        let info = self.singles[winner].info();
         if info.name == "fallback" && forced.is_none() {
-            self.warnings.push(slow(&answers, self.cx, span, text));
+            self.warnings.push(slow(&answers, &self.singles, span, text));
         }
         let mut rw = Rewriter::new(&mut self.names, span);
         let completion = (chosen.emit)(&mut rw);
@@ -203,14 +331,14 @@ impl Selector<'_> {
             candidates: self.verdicts(&answers, winner, forced.as_deref()),
             forced: forced.is_some(),
         });
-        Some((block, completion))
+        Some(Chosen::new(self.singles[winner], chosen, block, completion))
     }
 
     /// Position of the variant that carries the copy.
     fn best(&self, answers: &[Result<Candidate, Reject>], forced: Option<&str>) -> Option<usize> {
         let mut best: Option<(usize, i32, u64)> = None;
         for (i, answer) in answers.iter().enumerate() {
-            let info = self.cx.variants[i].info();
+            let info = self.singles[i].info();
             if forced.is_some_and(|f| f != info.name) {
                 continue;
             }
@@ -229,10 +357,10 @@ impl Selector<'_> {
         winner: usize,
         forced: Option<&str>,
     ) -> Vec<CandidateDecision> {
-        let best = self.cx.variants[winner].info();
+        let best = self.singles[winner].info();
         let best_cost = answers[winner].as_ref().map(|c| c.cost.picoseconds).unwrap_or(0);
         let decide = |(i, answer): (usize, &Result<Candidate, Reject>)| {
-            let info = self.cx.variants[i].info();
+            let info = self.singles[i].info();
             let (verdict, cost, notes) = match answer {
                 Err(r) => (Verdict::Rejected(r.to_string(), r.fix().map(str::to_owned)), None, Vec::new()),
                 Ok(c) if i == winner => (Verdict::Chosen, Some(c.cost), c.notes.clone()),
@@ -264,20 +392,12 @@ impl Selector<'_> {
         text: &str,
     ) -> Diagnostic {
         let rejects = || {
-            answers
-                .iter()
-                .enumerate()
-                .filter_map(|(i, a)| a.as_ref().err().map(|r| (self.cx.variants[i].info().name, r)))
+            answers.iter().enumerate().filter_map(|(i, a)| a.as_ref().err().map(|r| (self.singles[i].info().name, r)))
         };
         if let Some(name) = forced
             && let Some((_, reject)) = rejects().find(|(n, _)| *n == name)
         {
-            let d = Diagnostic::error(Code::VARIANT_DECLINED, span, format!("variant `{name}` declines: {reject}"))
-                .label(text.to_owned());
-            return match reject.fix() {
-                Some(fix) => d.help(fix),
-                None => d.help(format!("without `variant = \"{name}\"` the compiler picks one that fits")),
-            };
+            return declined(name, reject, span, text);
         }
         let target = self.cx.target.name;
         let mut d = Diagnostic::error(Code::NO_VARIANT, span, format!("no variant on {target} accepts this copy"))
@@ -359,6 +479,45 @@ pub(crate) fn learn(stmt: &Stmt, at: &mut Context) {
     }
 }
 
+fn declined(name: &str, reject: &Reject, span: Span, text: &str) -> Diagnostic {
+    let d = Diagnostic::error(Code::VARIANT_DECLINED, span, format!("variant `{name}` declines: {reject}"))
+        .label(text.to_owned());
+    match reject.fix() {
+        Some(fix) => d.help(fix),
+        None => d.help(format!("without `variant = \"{name}\"` the compiler picks one that fits")),
+    }
+}
+
+/// What the report of two single copies says of a variant for both.
+fn pair_verdict(variant: &dyn CopyVariant, answer: &Result<Candidate, Reject>, alone: u64) -> CandidateDecision {
+    let (verdict, cost, notes) = match answer {
+        Err(r) => (Verdict::Rejected(r.to_string(), r.fix().map(str::to_owned)), None, Vec::new()),
+        Ok(c) => {
+            let why =
+                format!("predicted {} for both destinations, one copy each {}", time(c.cost.picoseconds), time(alone));
+            (Verdict::Lost(why), Some(c.cost), c.notes.clone())
+        }
+    };
+    CandidateDecision { variant: variant.info().name, verdict, about_layout: false, cost, notes }
+}
+
+/// What the report of a copy to both destinations says of one copy each.
+fn single_verdict(singly: &CopyDecision, alone: u64, pair: &Candidate) -> CandidateDecision {
+    let why = format!(
+        "one copy for each destination is predicted {}, both at once {}",
+        time(alone),
+        time(pair.cost.picoseconds)
+    );
+    let cost = singly.candidates.iter().find(|c| c.verdict == Verdict::Chosen).and_then(|c| c.cost);
+    CandidateDecision {
+        variant: singly.chosen,
+        verdict: Verdict::Lost(why),
+        about_layout: false,
+        cost,
+        notes: Vec::new(),
+    }
+}
+
 fn unknown_variant(name: &str, cx: &PassCx, span: Span) -> Diagnostic {
     let known: Vec<String> = cx.variants.iter().map(|v| format!("`{}`", v.info().name)).collect();
     Diagnostic::error(Code::VARIANT_DECLINED, span, format!("{} has no variant `{name}`", cx.target.name))
@@ -366,12 +525,12 @@ fn unknown_variant(name: &str, cx: &PassCx, span: Span) -> Diagnostic {
 }
 
 /// The warning of the scalar fallback, with the reason of each faster variant.
-fn slow(answers: &[Result<Candidate, Reject>], cx: &PassCx, span: Span, text: &str) -> Diagnostic {
+fn slow(answers: &[Result<Candidate, Reject>], variants: &[&dyn CopyVariant], span: Span, text: &str) -> Diagnostic {
     let mut d = Diagnostic::warning(Code::SCALAR_FALLBACK, span, "this copy is carried element by element")
         .label(text.to_owned());
     for (i, answer) in answers.iter().enumerate() {
         if let Err(reject) = answer {
-            d = d.help(format!("{}: {reject}", cx.variants[i].info().name));
+            d = d.help(format!("{}: {reject}", variants[i].info().name));
         }
     }
     d

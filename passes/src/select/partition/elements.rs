@@ -326,6 +326,7 @@ fn candidate(view: &CopyView, walk: Walk, axes: Vec<Axis>, own: Option<usize>, t
         cost: price.cost,
         notes,
         conflicts: price.conflicts,
+        gated: false,
         emit,
     }
 }
