@@ -262,6 +262,11 @@ fn mode_of(post: &Post) -> &'static str {
     if post.same_queue { "same_queue" } else { "independent" }
 }
 
+/// Only lanes that post on their own have a mode.
+fn mode_attr(post: &Post) -> Option<(&'static str, AttrValue)> {
+    (post.scope == Scope::Thread).then(|| ("mode", word(mode_of(post))))
+}
+
 fn word(text: &str) -> AttrValue {
     AttrValue::Sym(Name::new(text))
 }
@@ -343,11 +348,11 @@ fn post_or_signal(post: &Post, signal: bool, rw: &mut Rewriter) {
     let zero = |op| Expr::binary(op, bytes.clone(), Expr::int(0));
     rw.if_(zero(BinOp::Gt), |rw| write_post(post, signal, rw));
     rw.if_(zero(BinOp::Eq), |rw| {
-        let attrs = vec![
+        let mut attrs = vec![
             ("queue", AttrValue::Int(i64::from(post.queue))),
             ("coop", AttrValue::Sym(coop_of(post.scope))),
-            ("mode", word(mode_of(post))),
         ];
+        attrs.extend(mode_attr(post));
         rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], attrs);
     });
 }
@@ -372,8 +377,8 @@ fn write_post(post: &Post, signal: bool, rw: &mut Rewriter) {
     let mut attrs = vec![
         ("queue", AttrValue::Int(i64::from(post.queue))),
         ("coop", AttrValue::Sym(coop_of(post.scope))),
-        ("mode", word(mode_of(post))),
     ];
+    attrs.extend(mode_attr(post));
     attrs.extend(signal.then(|| signal_of(post)));
     let op = if post.direction == Direction::Put { "sdma.put" } else { "sdma.get" };
     rw.prim(op, args, attrs);
