@@ -146,6 +146,7 @@ impl Memory {
             (false, false) => Verb::Read,
         };
         let clock = self.actors.get(HOST).seen.clone();
+        let known = self.actors.known.clone();
         let mut probe = Probe {
             me: HOST,
             verb,
@@ -155,7 +156,9 @@ impl Memory {
             near: false,
             floor: self.actors.floor,
             record: Some(Cell::new(HOST, tick, Class::Memory, sync)),
+            known: &known,
             recent: (u32::MAX, Known::default()),
+            good: [Cell::EMPTY; 3],
             coin: 0,
         };
         let allocation = &mut self.space.all[index];

@@ -174,6 +174,11 @@ impl Memory {
         self.version
     }
 
+    /// Instructions on memory (global, LDS, scratch) that waves have issued.
+    pub const fn instructions(&self) -> u64 {
+        self.ticks
+    }
+
     /// The allocation that holds `address`.
     pub fn find(&self, address: u64) -> Option<&Allocation> {
         self.space.search(address).map(|index| &self.space.all[index])
