@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::clock::{ACTORS, Actor, Clock, FIRST_WAVE, HOST, Known, TICKS, join_shared};
 use super::fault::{Access, Verb};
 use super::shadow::{Cell, Class};
+use crate::fault::Place;
 
 /// Who an actor is, for messages.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +113,19 @@ impl ActorState {
         self.released = None;
         self.seen = seen.clone();
         self.cached = cached.clone();
+    }
+
+    /// Where a wave's `lane` is at `pc`.
+    pub(super) fn place(&self, lane: u8, pc: u64) -> Place {
+        Place {
+            kernel: self.name.kernel.as_deref().map(str::to_owned),
+            rank: Some(self.rank),
+            workgroup: self.name.workgroup,
+            wave: self.name.workgroup.map(|_| self.name.wave),
+            lane: Some(lane),
+            pc: (pc != 0).then_some(pc),
+            ..Place::default()
+        }
     }
 
     pub(super) fn words(&self) -> String {
@@ -240,12 +254,14 @@ impl Actors {
             (true, true) => Verb::SyncWrite,
         };
         let wave = cell.actor() >= FIRST_WAVE;
+        let pc = state.pc(cell);
         Access {
             verb,
             who: state.words(),
             lane: wave.then(|| cell.lane()),
-            pc: state.pc(cell),
+            pc,
             engine: !wave && cell.actor() != HOST,
+            at: wave.then(|| Box::new(state.place(cell.lane(), pc))),
         }
     }
 }

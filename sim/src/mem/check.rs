@@ -194,6 +194,19 @@ impl Probe<'_> {
         let mut done = 0;
         let (mut lane, mut left) = (lane, per_lane);
         while done < count {
+            if left > 1
+                && let Some((one, many)) = shadow.uniform(granule + done, (count - done).min(left))
+            {
+                let found = if WRITES { self.write(one, lane, 15) } else { self.read(one, lane, 15) };
+                if let Some((cell, write)) = found {
+                    return Err(Conflict { cell, write, offset: (granule + done) * 4, lane });
+                }
+                (done, left) = (done + many, left - many);
+                if left == 0 {
+                    (left, lane) = (per_lane, lane + 1);
+                }
+                continue;
+            }
             let cells = shadow.granules(granule + done, count - done);
             if cells.is_empty() {
                 return Ok(()); // checks are off
@@ -214,6 +227,9 @@ impl Probe<'_> {
                     (left, lane) = (per_lane, lane + 1);
                 }
             }
+        }
+        if WRITES && per_lane >= count {
+            shadow.unite(granule, count);
         }
         Ok(())
     }

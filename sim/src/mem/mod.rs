@@ -71,7 +71,7 @@ pub use fault::{Access, MemFault, Verb};
 pub use lds::Lds;
 pub(crate) use operation::{Convert, Operation, What};
 pub(crate) use pending::unit;
-pub use pending::{Pending, Port, retire, step, wait};
+pub use pending::{Loaded, Pending, Port, retire, step, wait};
 pub(crate) use space::Scope;
 pub use sync::Doorbell;
 
