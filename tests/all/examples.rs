@@ -58,14 +58,7 @@ fn simulate_everywhere(example: &Example) {
     }
 }
 
-#[test]
-fn machine_code_agrees_with_the_reference() {
-    for example in examples() {
-        simulate_everywhere(&example);
-    }
-}
-
-/// One test an example, so that they run side by side and a failure names its file.
+/// Two tests an example, so that they run side by side and a failure names its file.
 macro_rules! examples {
     ($($name:ident)*) => {
         $(#[test] fn $name() {
@@ -74,6 +67,18 @@ macro_rules! examples {
             let found = all.iter().find(|example| example.name == file);
             run_everywhere(found.expect(file));
         })*
+
+        /// The same with machine code on the simulator.
+        mod machine_code_agrees_with_the_reference {
+            use super::{examples, simulate_everywhere};
+
+            $(#[test] fn $name() {
+                let file = concat!(stringify!($name), ".tile");
+                let all = examples();
+                let found = all.iter().find(|example| example.name == file);
+                simulate_everywhere(found.expect(file));
+            })*
+        }
 
         #[test]
         fn every_example_has_a_test() {

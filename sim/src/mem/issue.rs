@@ -440,8 +440,14 @@ impl Memory {
         }
     }
 
-    /// A `buffer_inv` was issued: plain loads from now on see what has been observed.
+    /// A `buffer_inv`: the copies are dropped, and plain loads from now on see what has been observed.
+    ///
+    /// At once, not at some later step: no counter counts it (LLVM 22, `SIInsertWaitcnts`, leaves `buffer_inv` out), and the
+    /// memory model of gfx942 (AMDGPUUsage) ends an acquire with it: load, `s_waitcnt vmcnt(0)`, `buffer_inv`. So what comes
+    /// behind it, in this wave or behind a barrier in its workgroup, which has the same L1, must find it done. What was issued
+    /// before and is still in flight may be performed behind it and see newer bytes, which is allowed.
     pub(crate) fn acquire(&mut self, unit: Unit, scope: Scope) {
+        self.invalidate(unit, scope);
         if !self.config.checks || !scope.through() {
             return;
         }

@@ -19,7 +19,7 @@
 //! **Late completion.** An instruction only *issues*: bounds, initialisation and races are checked, store data is
 //! captured, and the operation waits in the wave's [`Pending`]. It is *performed* later, at a moment that [`step`] or
 //! [`wait`] chooses: operations of one wave on the same bytes keep their order, all others may swap; LDS operations
-//! keep their order; nothing passes a `buffer_inv`, and `buffer_wbl2` follows the stores before it. It is *retired* by
+//! keep their order; a `buffer_inv` acts when it issues, and `buffer_wbl2` follows the stores before it. It is *retired* by
 //! an `s_waitcnt` only: vmcnt counts in order of issue, lgkmcnt in order among LDS operations, while scalar loads
 //! return in any order.
 //!
