@@ -9,6 +9,7 @@ mod field_reports;
 mod golden_sdma;
 mod malformed;
 mod peers;
+mod sim_launches;
 mod sim_machine;
 mod stages;
 mod suggest;

@@ -109,6 +109,14 @@ impl SimNode {
         &self.node
     }
 
+    /// The value of rank `at`'s slot for what `source` raised on queue id `queue`.
+    ///
+    /// # Errors
+    /// If there is no such rank or slot.
+    pub fn signal(&mut self, at: u32, source: u32, queue: u32) -> Result<u64, SimError> {
+        Ok(self.node.signal(&mut self.sim.memory, at, source, queue)?)
+    }
+
     /// Every queue stands at `counters` with its ring full of the dword `fill`, as if launches had gone before. Engines
     /// go on from there: between launches only.
     ///
