@@ -4,7 +4,7 @@
 //! Must hold: every byte of every buffer argument on every rank is compared, those that no element occupies included.
 
 use tilewright_ir::interp::{self, LaunchInput, LaunchOutput, check_expects};
-use tilewright_ir::{Code, Diagnostic, Name, ParamTy, Run};
+use tilewright_ir::{Code, Diagnostic, Kernel, Name, ParamTy, Run};
 
 use crate::Compiled;
 use crate::device::{Device, Reference};
@@ -44,10 +44,7 @@ pub struct Checked {
 /// # Errors
 /// What stopped a run, an expectation that does not hold, or the first byte that differs from the reference.
 pub fn check(compiled: &Compiled, device: &dyn Device, trial: &Trial) -> Result<Checked, Vec<Diagnostic>> {
-    let kernel = compiled.tile.kernel(trial.run.kernel.as_str()).ok_or_else(|| {
-        let message = format!("unknown kernel `{}`", trial.run.kernel);
-        vec![Diagnostic::error(Code::UNKNOWN_NAME, trial.run.span, message)]
-    })?;
+    let kernel = kernel_of(compiled, trial)?;
     let run = Run { ranks: trial.ranks.or(trial.run.ranks), ..trial.run.clone() };
     let mut input = interp::prepare(&run, kernel, trial.npy)?;
     input.seed = trial.seed;
@@ -58,15 +55,62 @@ pub fn check(compiled: &Compiled, device: &dyn Device, trial: &Trial) -> Result<
         return Ok(Checked { bytes: expects(&output)?, ranks: input.ranks, warnings: output.warnings });
     }
     let expected = Reference.launch(compiled, &kernel.name, &input).map_err(|d| vec![d])?;
-    let mut checked = Checked { bytes: expects(&expected)?, ranks: input.ranks, warnings: expected.warnings.clone() };
+    let checked = Checked { bytes: expects(&expected)?, ranks: input.ranks, warnings: expected.warnings.clone() };
     if device.name() == Reference.name() {
         return Ok(checked);
     }
-    let output = device.launch(compiled, &kernel.name, &input).map_err(|d| vec![d])?;
-    let compared = compare(&run, compiled, &input, &expected, &output, device.name());
+    beside(compiled, device, &run, &input, &expected, checked)
+}
+
+/// The same for `seeds` seeds from the trial's on; the reference interpreter, whose results do not depend on it, runs with the
+/// first one only. What fails comes with its seed.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_seeds(
+    compiled: &Compiled,
+    device: &dyn Device,
+    trial: &Trial,
+    seeds: u64,
+) -> Result<Checked, (u64, Vec<Diagnostic>)> {
+    let first = |all| (trial.seed, all);
+    let kernel = kernel_of(compiled, trial).map_err(first)?;
+    let run = Run { ranks: trial.ranks.or(trial.run.ranks), ..trial.run.clone() };
+    let mut input = interp::prepare(&run, kernel, trial.npy).map_err(first)?;
+    (input.seed, input.max_steps) = (trial.seed, trial.max_steps);
+    let expected = Reference.launch(compiled, &kernel.name, &input).map_err(|d| first(vec![d]))?;
+    let bytes = check_expects(&run, kernel, &input, &expected).map_err(|d| first(vec![d]))?;
+    let mut checked = Checked { bytes, ranks: input.ranks, warnings: expected.warnings.clone() };
+    for seed in (0..seeds).map(|n| trial.seed.wrapping_add(n)) {
+        input.seed = seed;
+        checked = beside(compiled, device, &run, &input, &expected, checked).map_err(|all| (seed, all))?;
+    }
+    Ok(checked)
+}
+
+/// The kernel that a trial runs.
+fn kernel_of<'a>(compiled: &'a Compiled, trial: &Trial) -> Result<&'a Kernel, Vec<Diagnostic>> {
+    compiled.tile.kernel(trial.run.kernel.as_str()).ok_or_else(|| {
+        let message = format!("unknown kernel `{}`", trial.run.kernel);
+        vec![Diagnostic::error(Code::UNKNOWN_NAME, trial.run.span, message)]
+    })
+}
+
+/// Runs on `device` what the reference left `expected` of, and compares; `checked` is what is known so far.
+fn beside(
+    compiled: &Compiled,
+    device: &dyn Device,
+    run: &Run,
+    input: &LaunchInput,
+    expected: &LaunchOutput,
+    mut checked: Checked,
+) -> Result<Checked, Vec<Diagnostic>> {
+    let kernel = compiled.tile.kernel(run.kernel.as_str()).ok_or_else(Vec::new)?;
+    let output = device.launch(compiled, &kernel.name, input).map_err(|d| vec![d])?;
+    let compared = compare(run, compiled, input, expected, &output, device.name());
     checked.bytes = compared.map_err(|d| vec![d])?;
     // Equal bytes meet the same expectations; asked again because it costs little and the comparison might be at fault.
-    expects(&output)?;
+    check_expects(run, kernel, input, &output).map_err(|d| vec![d])?;
     for warning in output.warnings {
         if !checked.warnings.contains(&warning) {
             checked.warnings.push(warning);

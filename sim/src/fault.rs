@@ -138,6 +138,20 @@ pub enum FaultKind {
     Engine(Box<crate::sdma::EngineFault>),
 }
 
+impl FaultKind {
+    /// The wave that took part in a defect that an engine found.
+    pub(crate) fn wave(&self) -> Option<&Place> {
+        match self {
+            Self::Memory(fault) => fault.wave(),
+            Self::Engine(fault) => match &fault.kind {
+                crate::sdma::EngineFaultKind::Memory(found) => found.wave(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 impl Fault {
     /// A defect at a place that is still unknown.
     pub fn new(kind: FaultKind) -> Box<Self> {

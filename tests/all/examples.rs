@@ -2,7 +2,7 @@
 //! reference interpreter agree in every byte, and what the file expects holds.
 
 use tilewright::backend::Want;
-use tilewright::checked::{Trial, check};
+use tilewright::checked::{Trial, check, check_seeds};
 use tilewright::device::{Lanes, Reference, Sim};
 use tilewright::{Options, compile_text};
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
@@ -15,6 +15,9 @@ const RANKS: [u32; 4] = [1, 2, 4, 8];
 
 /// Schedules to try for each.
 const SEEDS: u64 = 4;
+
+/// Schedules to try for each on the simulator.
+const SIM_SEEDS: u64 = 20;
 
 fn run_everywhere(example: &Example) {
     for target in example.targets() {
@@ -43,27 +46,19 @@ fn simulate_everywhere(example: &Example) {
         let compiled = compile_text(&example.text, target, &options).expect(&place);
         for run in compiled.tile.runs() {
             for ranks in RANKS {
-                for seed in 0..SEEDS {
-                    let npy = |_: &str| Err("no files here".to_string());
-                    let max_steps = DEFAULT_MAX_STEPS;
-                    let trial = Trial { run, ranks: Some(ranks), seed, max_steps, npy: &npy, alone: false };
-                    let checked = check(&compiled, &Sim { checks: true }, &trial);
-                    let checked = checked.unwrap_or_else(|all| panic!("{place}, {ranks} ranks, seed {seed}: {all:#?}"));
-                    assert!(checked.bytes > 0 && checked.ranks == ranks, "{place}: {checked:?}");
-                }
+                let npy = |_: &str| Err("no files here".to_string());
+                let max_steps = DEFAULT_MAX_STEPS;
+                let trial = Trial { run, ranks: Some(ranks), seed: 0, max_steps, npy: &npy, alone: false };
+                let checked = check_seeds(&compiled, &Sim { checks: true }, &trial, SIM_SEEDS);
+                let checked =
+                    checked.unwrap_or_else(|(seed, all)| panic!("{place}, {ranks} ranks, seed {seed}: {all:#?}"));
+                assert!(checked.bytes > 0 && checked.ranks == ranks, "{place}: {checked:?}");
             }
         }
     }
 }
 
-#[test]
-fn machine_code_agrees_with_the_reference() {
-    for example in examples() {
-        simulate_everywhere(&example);
-    }
-}
-
-/// One test an example, so that they run side by side and a failure names its file.
+/// Two tests an example, so that they run side by side and a failure names its file.
 macro_rules! examples {
     ($($name:ident)*) => {
         $(#[test] fn $name() {
@@ -72,6 +67,18 @@ macro_rules! examples {
             let found = all.iter().find(|example| example.name == file);
             run_everywhere(found.expect(file));
         })*
+
+        /// The same with machine code on the simulator.
+        mod machine_code_agrees_with_the_reference {
+            use super::{examples, simulate_everywhere};
+
+            $(#[test] fn $name() {
+                let file = concat!(stringify!($name), ".tile");
+                let all = examples();
+                let found = all.iter().find(|example| example.name == file);
+                simulate_everywhere(found.expect(file));
+            })*
+        }
 
         #[test]
         fn every_example_has_a_test() {

@@ -22,16 +22,30 @@ fn report(file: &str, seed: u64) -> (String, Diagnostic) {
     (text, found)
 }
 
+/// File, code, words of the message, kernel, and the line that is to blame.
+const ALL: [(&str, Code, &str, &str, usize); 5] = [
+    ("wild_pointer.tile", Code::OUT_OF_BOUNDS, "out of bounds", "wild", 4),
+    ("missing_barrier.tile", Code::RACE, "data race", "unsynced", 0),
+    ("source_reused.tile", Code::RACE, "`send` of rank", "reused", 4),
+    ("no_signal.tile", Code::RACE, "`recv` of rank", "hasty", 7),
+    ("never_notified.tile", Code::DEADLOCK, "deadlock", "forgotten", 6),
+];
+
+/// The number behind the first `word` of `text`.
+fn number_behind(text: &str, word: &str) -> Option<u64> {
+    let rest = &text[text.find(word)? + word.len()..];
+    match rest.strip_prefix("0x") {
+        Some(hex) => {
+            let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+            u64::from_str_radix(&hex[..end], 16).ok()
+        }
+        None => rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok(),
+    }
+}
+
 #[test]
 fn each_fault_is_reported_on_every_seed() {
-    let all: [(&str, Code, &str, usize); 5] = [
-        ("wild_pointer.tile", Code::OUT_OF_BOUNDS, "out of bounds", 4),
-        ("missing_barrier.tile", Code::RACE, "data race", 0),
-        ("source_reused.tile", Code::RACE, "`send` of rank", 0),
-        ("no_signal.tile", Code::RACE, "`recv` of rank", 0),
-        ("never_notified.tile", Code::DEADLOCK, "deadlock", 0),
-    ];
-    for (file, code, words, line) in all {
+    for (file, code, words, _, line) in ALL {
         for seed in 0..8 {
             let (text, found) = report(file, seed);
             assert_eq!(found.code, code, "{file}, seed {seed}: {found:#?}");
@@ -40,5 +54,27 @@ fn each_fault_is_reported_on_every_seed() {
         }
     }
     let (_, stuck) = report("never_notified.tile", 0);
-    assert!(stuck.help.iter().any(|line| line.contains("polls the signal of rank")), "{stuck:#?}");
+    let waits = stuck.help.iter().filter(|line| line.contains("polls the signal of rank"));
+    assert_eq!(waits.count(), 2, "both ranks wait: {stuck:#?}");
+}
+
+/// What every report names: kernel, line of the `.tile` file, pc, wave, lane and address.
+#[test]
+fn each_fault_names_its_place() {
+    for (file, _, _, kernel, line) in ALL {
+        for seed in 0..8 {
+            let (text, found) = report(file, seed);
+            let place = &found.label;
+            let named = found.span.line_in(&text);
+            assert!(named > 1 && (line == 0 || named == line), "{file}, seed {seed}: {found:#?}");
+            assert!(place.contains(&format!("{file}:{named}, kernel {kernel}, rank ")), "{file}, seed {seed}: {place}");
+            assert!(number_behind(place, "wave ").is_some_and(|wave| wave < 4), "{file}, seed {seed}: {place}");
+            assert!(number_behind(place, "lane ").is_some_and(|lane| lane < 64), "{file}, seed {seed}: {place}");
+            let pc = number_behind(place, "pc ").expect("a pc");
+            assert!(pc > 0x7f00_0000_0000 && pc.is_multiple_of(4), "{file}, seed {seed}: {place}");
+            // The deadlock's addresses stand beside those who poll them.
+            let said = format!("{} {}", found.message, found.help.join(" "));
+            assert!(said.contains(" at 0x"), "{file}, seed {seed}: {said}");
+        }
+    }
 }

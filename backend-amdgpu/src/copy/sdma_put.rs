@@ -348,10 +348,8 @@ fn post_or_signal(post: &Post, signal: bool, rw: &mut Rewriter) {
     let zero = |op| Expr::binary(op, bytes.clone(), Expr::int(0));
     rw.if_(zero(BinOp::Gt), |rw| write_post(post, signal, rw));
     rw.if_(zero(BinOp::Eq), |rw| {
-        let mut attrs = vec![
-            ("queue", AttrValue::Int(i64::from(post.queue))),
-            ("coop", AttrValue::Sym(coop_of(post.scope))),
-        ];
+        let mut attrs =
+            vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
         attrs.extend(mode_attr(post));
         rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], attrs);
     });
@@ -374,10 +372,8 @@ fn write_post(post: &Post, signal: bool, rw: &mut Rewriter) {
         PrimArg::Expr(post.peer.clone()),
         PrimArg::Expr(post.bytes.to_expr()),
     ];
-    let mut attrs = vec![
-        ("queue", AttrValue::Int(i64::from(post.queue))),
-        ("coop", AttrValue::Sym(coop_of(post.scope))),
-    ];
+    let mut attrs =
+        vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
     attrs.extend(mode_attr(post));
     attrs.extend(signal.then(|| signal_of(post)));
     let op = if post.direction == Direction::Put { "sdma.put" } else { "sdma.get" };

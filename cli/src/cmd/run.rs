@@ -74,6 +74,10 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
     let device = choose_device(args, target)?;
+    if args.seed.checked_add(args.seeds - 1).is_none() {
+        let (seed, seeds) = (args.seed, args.seeds);
+        return Err(Stop::Usage(format!("--seed {seed} with --seeds {seeds} goes beyond the last seed, {}", u64::MAX)));
+    }
     let compiled =
         input.compile_part(session, part(&module, target), target, (Want::finished(target), true), &mut ())?;
     let outcomes = run_all((args, device), &input, &compiled, session)?;
@@ -155,7 +159,7 @@ fn run_all<'a>(
     let mut failed = false;
     for run in compiled.tile.runs() {
         let mut last = None;
-        for seed in (0..args.seeds).map(|n| args.seed.wrapping_add(n)) {
+        for seed in args.seed..=args.seed.saturating_add(args.seeds - 1) {
             let (ranks, max_steps) = (args.ranks, args.max_steps);
             let trial = Trial { run, ranks, seed, max_steps, npy: &npy, alone: args.alone };
             match check(compiled, device, &trial) {

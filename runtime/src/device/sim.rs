@@ -7,7 +7,7 @@
 use tilewright_artifact::{ArgInfo, ArgKind, KernelInfo};
 use tilewright_sim::fault::Fault;
 use tilewright_sim::loader::{CodeObject, LoadError};
-use tilewright_sim::machine::{Launch as Start, Sim, SimConfig};
+use tilewright_sim::machine::{Launch as Start, ModuleId, Sim, SimConfig};
 use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::{Counters, EngineSet, Node};
 use tilewright_target::{Target, mori_abi};
@@ -67,6 +67,16 @@ pub struct SimNode {
     sim: Sim,
     node: Node,
     engines: EngineSet,
+    /// Code objects that were loaded.
+    modules: Vec<(Vec<u8>, ModuleId)>,
+}
+
+/// A launch whose code and buffers are in a node's memory: it may run many times, as a program would run it.
+#[derive(Debug)]
+pub struct Prepared {
+    module: ModuleId,
+    kernel: KernelInfo,
+    placed: Placed,
 }
 
 impl SimNode {
@@ -81,7 +91,7 @@ impl SimNode {
         let mut sim = Sim::new(target, config);
         let node = Node::new(&mut sim.memory, facts, ranks, queues)?;
         let engines = node.engines(&mut sim.memory)?;
-        Ok(SimNode { target, options, sim, node, engines })
+        Ok(SimNode { target, options, sim, node, engines, modules: Vec::new() })
     }
 
     /// Queues to each peer.
@@ -89,9 +99,22 @@ impl SimNode {
         self.node.ranks().first().map_or(0, |rank| rank.config().queues)
     }
 
+    /// Instructions on memory that waves have issued so far, over all launches.
+    pub const fn memory_instructions(&self) -> u64 {
+        self.sim.memory.instructions()
+    }
+
     /// Where the node's structures are.
     pub const fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// The value of rank `at`'s slot for what `source` raised on queue id `queue`.
+    ///
+    /// # Errors
+    /// If there is no such rank or slot.
+    pub fn signal(&mut self, at: u32, source: u32, queue: u32) -> Result<u64, SimError> {
+        Ok(self.node.signal(&mut self.sim.memory, at, source, queue)?)
     }
 
     /// Every queue stands at `counters` with its ring full of the dword `fill`, as if launches had gone before. Engines
@@ -109,11 +132,25 @@ impl SimNode {
         Ok(())
     }
 
-    /// Loads a code object and runs one launch of a kernel of it to its end.
+    /// Loads a code object and runs one launch of a kernel of it to its end. Its buffers are memory of this launch only.
     ///
     /// # Errors
     /// What refuses the launch, or the first fault.
     pub fn launch(&mut self, code: &[u8], launch: &Launch<'_>) -> Result<Outcome, SimError> {
+        let prepared = self.prepare(code, launch)?;
+        let instructions = self.run(&prepared)?;
+        let buffers = self.buffers(&prepared)?;
+        for (_, address, _) in prepared.placed.buffers.iter().flatten() {
+            self.sim.memory.free(*address);
+        }
+        Ok(Outcome { instructions, buffers })
+    }
+
+    /// Loads a code object and puts the buffers of a launch into memory, where they stay.
+    ///
+    /// # Errors
+    /// What refuses the launch.
+    pub fn prepare(&mut self, code: &[u8], launch: &Launch<'_>) -> Result<Prepared, SimError> {
         launch.check()?;
         check_launch(launch.kernel, self.target, self.queues())?;
         let object = CodeObject::load(code, self.target)?;
@@ -122,31 +159,53 @@ impl SimNode {
         if launch.ranks.len() != ranks {
             return Err(ArgError::Ranks { given: launch.ranks.len(), ranks }.into());
         }
-        let module = self.sim.load(code)?;
-        let placed = self.place(launch)?;
+        let module = match self.modules.iter().find(|(known, _)| known == code) {
+            Some((_, module)) => *module,
+            None => {
+                let module = self.sim.load(code)?;
+                self.modules.push((code.to_vec(), module));
+                module
+            }
+        };
+        Ok(Prepared { module, kernel: launch.kernel.clone(), placed: self.place(launch)? })
+    }
+
+    /// Runs a launch to its end, on the buffers as the last one left them; the instructions that waves executed.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn run(&mut self, prepared: &Prepared) -> Result<u64, SimError> {
+        let Prepared { module, kernel, placed } = prepared;
+        for (name, rank, address) in &placed.totals {
+            let totals = self.totals(kernel, name, *rank)?;
+            self.sim.memory.host_write(*address, &totals)?;
+        }
         for (rank, args) in placed.args.iter().enumerate() {
-            let start = Start {
-                rank: rank as u32,
-                grid: launch.kernel.grid,
-                block: launch.kernel.block,
-                args: args.clone(),
-                dynamic_lds: 0,
-            };
-            self.sim.launch(module, &launch.kernel.name, start)?;
+            let (grid, block) = (kernel.grid, kernel.block);
+            let start = Start { rank: rank as u32, grid, block, args: args.clone(), dynamic_lds: 0 };
+            self.sim.launch(*module, &kernel.name, start)?;
         }
         let before = self.sim.steps();
         self.sim.run(&mut self.engines)?;
-        let mut outcome = Outcome { instructions: self.sim.steps() - before, buffers: Vec::new() };
-        for buffers in &placed.buffers {
+        Ok(self.sim.steps() - before)
+    }
+
+    /// For each rank the contents of the buffers of a launch, in the order of its arguments.
+    ///
+    /// # Errors
+    /// If they are another node's.
+    pub fn buffers(&mut self, prepared: &Prepared) -> Result<Vec<Vec<(String, Vec<u8>)>>, SimError> {
+        let mut all = Vec::new();
+        for buffers in &prepared.placed.buffers {
             let mut read = Vec::new();
             for (name, address, bytes) in buffers {
                 let mut content = vec![0; *bytes];
                 self.sim.memory.host_read(*address, &mut content)?;
                 read.push((name.clone(), content));
             }
-            outcome.buffers.push(read);
+            all.push(read);
         }
-        Ok(outcome)
+        Ok(all)
     }
 
     /// Puts every buffer into memory and makes the argument block of every rank.
@@ -178,9 +237,10 @@ impl SimNode {
                 }
                 ArgKind::Hidden => {
                     for (rank, block) in placed.args.iter_mut().enumerate() {
-                        let totals = self.totals(kernel, arg, rank as u32)?;
+                        let totals = self.totals(kernel, &arg.name, rank as u32)?;
                         let name = format!("`{}` of rank {rank}", arg.name);
                         let address = self.buffer(rank as u32, &totals, &name)?;
+                        placed.totals.push((arg.name.clone(), rank as u32, address));
                         put(kernel, arg, block, &address.to_le_bytes())?;
                     }
                 }
@@ -210,9 +270,9 @@ impl SimNode {
     }
 
     /// What earlier launches raised: for each source rank the value of the slot that the signal of this table counts in.
-    fn totals(&mut self, kernel: &KernelInfo, arg: &ArgInfo, rank: u32) -> Result<Vec<u8>, SimError> {
+    fn totals(&mut self, kernel: &KernelInfo, table: &str, rank: u32) -> Result<Vec<u8>, SimError> {
         // The compiler calls the table of signal `s` `s_base`, made unique by more letters.
-        let signals = kernel.signals.iter().filter(|signal| arg.name.starts_with(&format!("{}_base", signal.name)));
+        let signals = kernel.signals.iter().filter(|signal| table.starts_with(&format!("{}_base", signal.name)));
         let signal = signals.max_by_key(|signal| signal.name.len());
         let mut totals = vec![0; TOTALS * mori_abi::SIGNAL_BYTES as usize];
         let Some(signal) = signal else { return Ok(totals) };
@@ -236,18 +296,21 @@ impl std::fmt::Debug for SimNode {
 }
 
 /// A launch in memory.
+#[derive(Debug)]
 struct Placed {
     /// For each rank the argument block.
     args: Vec<Vec<u8>>,
     /// For each rank the buffers: name, address, bytes.
     buffers: Vec<Vec<(String, u64, usize)>>,
+    /// Tables of signal totals: name, rank, address. They are filled when the launch starts.
+    totals: Vec<(String, u32, u64)>,
 }
 
 impl Placed {
     fn new(kernel: &KernelInfo, ranks: usize) -> Placed {
         // An argument block is at most some KiB; a description that says more is refused where it is used.
         let bytes = kernel.args_bytes().min(1 << 16) as usize;
-        Placed { args: vec![vec![0; bytes]; ranks], buffers: vec![Vec::new(); ranks] }
+        Placed { args: vec![vec![0; bytes]; ranks], buffers: vec![Vec::new(); ranks], totals: Vec::new() }
     }
 }
 

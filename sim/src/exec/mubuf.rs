@@ -27,10 +27,8 @@ pub(crate) fn issue(port: &mut Port<'_>, inst: &Inst, pc: u64) -> Exec {
             port.launch(op, true, false)
         }
         Op::BufferInv => {
-            let mut op = port.pending.take(What::Invalidate, pc);
-            op.scope = scope;
             port.memory.acquire(unit(port.wave), scope);
-            port.launch(op, false, false)
+            Ok(())
         }
         _ if inst.format == Format::Mubuf => access(port, inst, pc, scope),
         _ => Err(unsupported(inst)),

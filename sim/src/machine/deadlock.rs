@@ -8,7 +8,8 @@ use super::Sim;
 use super::group::Status;
 use super::ports::Engines;
 use super::run::TurnEnd;
-use crate::fault::{Exec, Fault, FaultKind};
+use crate::fault::{Exec, Fault, FaultKind, Place};
+use crate::mem::Loaded;
 use crate::sdma::Moved;
 use crate::wave::WaveState;
 
@@ -48,7 +49,12 @@ impl Sim {
             return Ok(());
         }
         let waits = self.describe_waits(engines);
-        Err(Fault::new(FaultKind::Deadlock { steps: self.steps, waits }))
+        let mut fault = Fault::new(FaultKind::Deadlock { steps: self.steps, waits });
+        // Of all that wait, the first that polls stands for the fault.
+        if let Some(place) = self.ready.first().and_then(|(_, slot, wave)| self.waiting_place(*slot, *wave)) {
+            fault.at = place;
+        }
+        Err(fault)
     }
 
     /// Gives everything the chance to move; false if nothing does.
@@ -61,7 +67,7 @@ impl Sim {
         }
         self.memory.settle(&mut self.rng)?;
         for _ in 0..ENGINE_STEPS {
-            if engines.step(&mut self.memory, &mut self.rng)? == Moved::Yes {
+            if self.step_engines(engines)? == Moved::Yes {
                 return Ok(true);
             }
         }
@@ -130,7 +136,7 @@ impl Sim {
                     }
                     Status::Ready => self.describe_loop(slot, index, engines),
                 };
-                if let Some(place) = self.place(slot, index, None) {
+                if let Some(place) = self.waiting_place(slot, index) {
                     waits.push(format!("{place}: {doing}"));
                 }
             }
@@ -139,17 +145,27 @@ impl Sim {
         waits
     }
 
+    /// Where a wave stands; with the lane that polls, if it does.
+    fn waiting_place(&self, slot: usize, index: usize) -> Option<Place> {
+        let mut place = self.place(slot, index, None)?;
+        let wave = &self.groups.get(slot)?.as_ref()?.waves[index];
+        if wave.status == Status::Ready {
+            place.lane = wave.pending.last_load().map(|load| load.lane);
+        }
+        Some(place)
+    }
+
     /// What a wave that can run does: what it loads again and again, with its value.
     fn describe_loop(&self, slot: usize, wave: usize, engines: &dyn Engines) -> String {
         let found = self.groups[slot].as_ref().and_then(|group| group.waves[wave].pending.last_load());
-        let Some((address, bytes)) = found else { return "runs".to_owned() };
+        let Some(Loaded { address, bytes, .. }) = found else { return "runs".to_owned() };
         let what = engines
             .describe(address)
             .or_else(|| self.memory.find(address).map(|allocation| allocation.place(address)))
-            .unwrap_or_else(|| format!("{address:#x}"));
+            .unwrap_or_else(|| "memory".to_owned());
         match self.memory.peek(address, bytes) {
-            Some(value) => format!("polls {what}, which is {value}"),
-            None => format!("polls {what}"),
+            Some(value) => format!("polls {what} at {address:#x}, which is {value}"),
+            None => format!("polls {what} at {address:#x}"),
         }
     }
 }

@@ -69,6 +69,8 @@ pub(crate) struct Running {
     total: u64,
     /// Workgroups that run.
     pub(crate) live: u64,
+    /// Whether memory and engines know that its rank has ended.
+    pub(crate) told: bool,
 }
 
 impl Running {
@@ -145,6 +147,7 @@ impl Sim {
             next: 0,
             total,
             live: 0,
+            told: false,
             launch,
         });
         Ok(())

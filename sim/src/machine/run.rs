@@ -224,10 +224,35 @@ impl Sim {
         if self.rng.chance(1, IDLE_ONE_IN) {
             self.memory.idle_step(&mut self.rng)?;
         }
-        if engines.step(&mut self.memory, &mut self.rng)? == Moved::Yes {
+        if self.step_engines(engines)? == Moved::Yes {
             self.moved_at = self.steps;
         }
         Ok(())
+    }
+
+    /// Lets an engine move.
+    ///
+    /// # Errors
+    /// What it finds wrong, at the wave that has a part in it.
+    pub(crate) fn step_engines(&mut self, engines: &mut dyn Engines) -> Exec<Moved> {
+        engines.step(&mut self.memory, &mut self.rng).map_err(|fault| self.at_wave(fault))
+    }
+
+    /// A fault of an engine gets the place of the wave that has a part in it, if there is one.
+    #[cold]
+    fn at_wave(&self, mut fault: Box<Fault>) -> Box<Fault> {
+        let Some(mut place) = fault.kind.wave().cloned() else { return fault };
+        let of = |running: &&super::dispatch::Running| {
+            place.rank == Some(running.launch.rank) && place.kernel.as_deref() == Some(&*running.name)
+        };
+        if let (Some(running), Some(pc)) = (self.launches.iter().find(of), place.pc) {
+            let module = &self.modules[running.module];
+            let offset = pc.wrapping_sub(running.base);
+            let start = module.kernel_at(offset).map_or(0, |kernel| kernel.entry);
+            (place.offset, place.line) = (Some(offset.wrapping_sub(start)), module.line(offset));
+        }
+        fault.at = place;
+        fault
     }
 
     /// Performs at most one operation in flight of a random wave of a workgroup.
@@ -253,22 +278,27 @@ impl Sim {
 
     /// Launches whose workgroups have all ended leave; a rank without any is told to memory and the engines.
     fn finish_launches(&mut self, engines: &mut dyn Engines) -> Exec {
-        if !self.launches.iter().any(super::dispatch::Running::ended) {
-            return Ok(());
+        let mut last = None;
+        for index in 0..self.launches.len() {
+            let rank = self.launches[index].launch.rank;
+            let mut others = self.launches.iter().filter(|other| other.launch.rank == rank);
+            if self.launches[index].told || !others.all(super::dispatch::Running::ended) {
+                continue;
+            }
+            self.launches[index].told = true;
+            if last != Some(rank) {
+                self.memory.end_launch(rank);
+                engines.rank_ended(&mut self.memory, rank).map_err(|fault| {
+                    let mut fault = self.at_wave(fault);
+                    fault.at.kernel.get_or_insert_with(|| self.launches[index].name.to_string());
+                    fault
+                })?;
+            }
+            last = Some(rank);
         }
-        // Workgroups refer to launches by index, so the list only shrinks when nothing runs any more; a launch that ended is
-        // told once, when the whole list has.
+        // Workgroups refer to launches by index, so the list only shrinks when nothing runs any more.
         if !self.launches.iter().all(super::dispatch::Running::ended) {
             return Ok(());
-        }
-        let mut ranks: Vec<u32> = self.launches.iter().map(|running| running.launch.rank).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        for rank in &ranks {
-            self.memory.end_launch(*rank);
-        }
-        for rank in ranks {
-            engines.rank_ended(&mut self.memory, rank)?;
         }
         self.launches.clear();
         self.groups.clear();

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::clock::{ACTORS, Actor, Clock, FIRST_WAVE, HOST, Known, TICKS, join_shared};
 use super::fault::{Access, Verb};
 use super::shadow::{Cell, Class};
+use crate::fault::Place;
 
 /// Who an actor is, for messages.
 #[derive(Clone, Debug, Default)]
@@ -114,6 +115,19 @@ impl ActorState {
         self.cached = cached.clone();
     }
 
+    /// Where a wave's `lane` is at `pc`.
+    pub(super) fn place(&self, lane: u8, pc: u64) -> Place {
+        Place {
+            kernel: self.name.kernel.as_deref().map(str::to_owned),
+            rank: Some(self.rank),
+            workgroup: self.name.workgroup,
+            wave: self.name.workgroup.map(|_| self.name.wave),
+            lane: Some(lane),
+            pc: (pc != 0).then_some(pc),
+            ..Place::default()
+        }
+    }
+
     pub(super) fn words(&self) -> String {
         if let Some(words) = &self.name.words {
             return words.clone();
@@ -139,13 +153,15 @@ pub(super) struct Actors {
     base: Actor,
     /// Waves below have ended and everybody knows all that they did.
     pub(super) floor: Actor,
+    /// For the host and each engine the tick up to which everybody knows all that it did.
+    pub(super) known: Rc<Vec<u32>>,
 }
 
 impl Default for Actors {
     fn default() -> Self {
         let name = Name { words: Some("the host".to_owned()), ..Name::default() };
         let host = ActorState { name, ..ActorState::default() };
-        Self { fixed: vec![host], waves: Vec::new(), base: FIRST_WAVE, floor: FIRST_WAVE }
+        Self { fixed: vec![host], waves: Vec::new(), base: FIRST_WAVE, floor: FIRST_WAVE, known: Rc::default() }
     }
 }
 
@@ -198,9 +214,20 @@ impl Actors {
         self.waves.clear();
         self.base = if anew { FIRST_WAVE } else { next };
         self.floor = self.base;
+        // Whatever runs next begins with what the host knows now, so clocks need not carry it.
+        let host = &self.fixed[HOST as usize];
+        let mut known = vec![0; self.fixed.len()];
+        for (actor, tick) in known.iter_mut().enumerate() {
+            let before = self.known.get(actor).copied().unwrap_or(0);
+            *tick = host.seen.known(actor as Actor).memory.max(before);
+        }
+        known[HOST as usize] = host.memory_tick;
+        self.known = Rc::new(known);
         for state in &mut self.fixed {
             let floor = if anew { ACTORS } else { self.floor };
-            Rc::make_mut(&mut state.seen).forget(floor);
+            let seen = Rc::make_mut(&mut state.seen);
+            seen.forget(floor);
+            seen.forget_fixed();
             state.released = None;
         }
         anew
@@ -227,12 +254,14 @@ impl Actors {
             (true, true) => Verb::SyncWrite,
         };
         let wave = cell.actor() >= FIRST_WAVE;
+        let pc = state.pc(cell);
         Access {
             verb,
             who: state.words(),
             lane: wave.then(|| cell.lane()),
-            pc: state.pc(cell),
+            pc,
             engine: !wave && cell.actor() != HOST,
+            at: wave.then(|| Box::new(state.place(cell.lane(), pc))),
         }
     }
 }

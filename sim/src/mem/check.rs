@@ -19,10 +19,14 @@ pub(super) struct Probe<'a> {
     /// Whether the accessing rank is the one whose memory it is.
     pub(super) near: bool,
     pub(super) floor: Actor,
+    /// For the host and engines the ticks up to which all is known.
+    pub(super) known: &'a [u32],
     /// What the granules remember of it; `None` when it has more accesses than can be numbered.
     pub(super) record: Option<Cell>,
     /// The last answer of the clock.
     pub(super) recent: (Actor, Known),
+    /// The remembered accesses that were last found to be ordered: the write, and either read.
+    pub(super) good: [Cell; 3],
     /// Decides which of two unordered reads is forgotten.
     pub(super) coin: u32,
 }
@@ -59,6 +63,9 @@ impl Probe<'_> {
         if actor >= FIRST_WAVE && actor < self.floor {
             return true;
         }
+        if self.known.get(actor as usize).is_some_and(|tick| *tick >= cell.tick()) {
+            return true;
+        }
         if self.recent.0 != actor {
             self.recent = (actor, self.clock.known(actor));
         }
@@ -71,20 +78,34 @@ impl Probe<'_> {
         }
     }
 
-    #[inline]
-    fn conflicts(&mut self, cell: Cell, mask: u32) -> bool {
-        let meet = !cell.is_empty() && cell.mask() & mask != 0;
-        let both_sync = cell.sync() && self.sync();
-        meet && !both_sync && !self.ordered(cell)
+    /// Whether the access of `cell` meets this one, which `slot` (0 a write, 1 and 2 reads) remembers if it does not.
+    #[inline(always)]
+    fn conflicts(&mut self, cell: Cell, mask: u32, slot: usize) -> bool {
+        if cell.is_empty() || self.good[slot].same_access(cell) {
+            return false;
+        }
+        self.conflicts_anew(cell, mask, slot)
+    }
+
+    #[inline(never)]
+    fn conflicts_anew(&mut self, cell: Cell, mask: u32, slot: usize) -> bool {
+        if cell.mask() & mask == 0 || (cell.sync() && self.sync()) {
+            return false;
+        }
+        let ordered = self.ordered(cell);
+        if ordered {
+            self.good[slot] = cell;
+        }
+        !ordered
     }
 
     /// Checks and records a read of the bytes of `mask`.
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, granule: &mut Granule, lane: usize, mask: u32) -> Option<(Cell, bool)> {
-        if self.conflicts(granule.write, mask) {
+        if self.conflicts(granule.write, mask, 0) {
             return Some((granule.write, true));
         }
-        if self.conflicts(granule.older, mask) {
+        if self.conflicts(granule.older, mask, 0) {
             return Some((granule.older, true));
         }
         let record = self.record?;
@@ -113,17 +134,17 @@ impl Probe<'_> {
     }
 
     /// Checks and records a write of the bytes of `mask`.
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, granule: &mut Granule, lane: usize, mask: u32) -> Option<(Cell, bool)> {
-        if self.conflicts(granule.write, mask) {
+        if self.conflicts(granule.write, mask, 0) {
             return Some((granule.write, true));
         }
-        if self.conflicts(granule.older, mask) {
+        if self.conflicts(granule.older, mask, 0) {
             return Some((granule.older, true));
         }
         for index in 0..2 {
             let read = granule.reads[index];
-            if self.conflicts(read, mask) {
+            if self.conflicts(read, mask, 1 + index) {
                 return Some((read, false));
             }
         }
@@ -161,6 +182,58 @@ impl Probe<'_> {
         }
     }
 
+    /// The same for `count` whole granules from `granule` on, of which each lane has `per_lane`.
+    fn whole<const WRITES: bool>(
+        &mut self,
+        shadow: &mut Shadow,
+        granule: usize,
+        count: usize,
+        lane: usize,
+        per_lane: usize,
+    ) -> Result<(), Conflict> {
+        let mut done = 0;
+        let (mut lane, mut left) = (lane, per_lane);
+        while done < count {
+            if left > 1
+                && let Some((one, many)) = shadow.uniform(granule + done, (count - done).min(left))
+            {
+                let found = if WRITES { self.write(one, lane, 15) } else { self.read(one, lane, 15) };
+                if let Some((cell, write)) = found {
+                    return Err(Conflict { cell, write, offset: (granule + done) * 4, lane });
+                }
+                (done, left) = (done + many, left - many);
+                if left == 0 {
+                    (left, lane) = (per_lane, lane + 1);
+                }
+                continue;
+            }
+            let cells = shadow.granules(granule + done, count - done);
+            if cells.is_empty() {
+                return Ok(()); // checks are off
+            }
+            done += cells.len();
+            let behind = granule + done;
+            let here = cells.len();
+            for (index, cell) in cells.iter_mut().enumerate() {
+                let found = match WRITES {
+                    false => self.read(cell, lane, 15),
+                    true => self.write(cell, lane, 15),
+                };
+                if let Some((cell, write)) = found {
+                    return Err(Conflict { cell, write, offset: (behind - here + index) * 4, lane });
+                }
+                left -= 1;
+                if left == 0 {
+                    (left, lane) = (per_lane, lane + 1);
+                }
+            }
+        }
+        if WRITES && per_lane >= count {
+            shadow.unite(granule, count);
+        }
+        Ok(())
+    }
+
     #[inline]
     fn walk<const WRITES: bool>(
         &mut self,
@@ -171,6 +244,9 @@ impl Probe<'_> {
         per_lane: usize,
     ) -> Result<(), Conflict> {
         let per_lane = per_lane.max(1);
+        if (offset | length | per_lane).is_multiple_of(4) {
+            return self.whole::<WRITES>(shadow, offset / 4, length / 4, lane, per_lane / 4);
+        }
         let end = offset + length;
         let (mut granule, behind) = (offset / 4, end.div_ceil(4));
         // Bytes of the current lane that were passed.

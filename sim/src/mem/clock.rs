@@ -99,11 +99,37 @@ impl Clock {
 
     /// Learns what `other` knows. Waves below `floor` have ended long ago and need no entry.
     pub(super) fn join(&mut self, other: &Self, floor: Actor) {
-        for (actor, known) in &other.entries {
-            if *actor < FIRST_WAVE || *actor >= floor {
-                self.entry(*actor).join(known);
+        let wanted = |actor: Actor| actor < FIRST_WAVE || actor >= floor;
+        // Mostly both know of the same actors: then nothing moves.
+        let (mut at, mut missing) = (0, 0);
+        for (actor, known) in other.entries.iter().filter(|e| wanted(e.0)) {
+            while self.entries.get(at).is_some_and(|e| e.0 < *actor) {
+                at += 1;
+            }
+            match self.entries.get_mut(at) {
+                Some(entry) if entry.0 == *actor => entry.1.join(known),
+                _ => missing += 1,
             }
         }
+        if missing == 0 {
+            return;
+        }
+        let mut merged = Vec::with_capacity(self.entries.len() + missing);
+        let mut mine = self.entries.iter().copied().peekable();
+        for entry in other.entries.iter().filter(|e| wanted(e.0)) {
+            while let Some(before) = mine.next_if(|e| e.0 < entry.0) {
+                merged.push(before);
+            }
+            // One that is in both has been joined above.
+            merged.push(mine.next_if(|e| e.0 == entry.0).unwrap_or(*entry));
+        }
+        merged.extend(mine);
+        self.entries = merged;
+    }
+
+    /// Drops engines and the host: what they did so far is known to all.
+    pub(super) fn forget_fixed(&mut self) {
+        self.entries.retain(|e| e.0 >= FIRST_WAVE);
     }
 
     /// Drops waves below `floor`.

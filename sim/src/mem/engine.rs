@@ -123,6 +123,7 @@ impl Memory {
         }
         let Ok((index, offset)) = self.locate(address, bytes, "read") else { return true };
         let clock: Rc<_> = self.actors.get(engine).seen.clone();
+        let known = self.actors.known.clone();
         let mut probe = Probe {
             me: engine,
             verb: Verb::Read,
@@ -132,7 +133,9 @@ impl Memory {
             near: false,
             floor: self.actors.floor,
             record: None,
+            known: &known,
             recent: (u32::MAX, Known::default()),
+            good: [Cell::EMPTY; 3],
             coin: 0,
         };
         probe.span(&mut self.space.all[index].shadow, offset, bytes as usize, 0, bytes as usize).is_ok()
@@ -140,6 +143,11 @@ impl Memory {
 
     /// The host learns all that the engine did: the engine is idle and the node is at rest.
     pub fn engine_done(&mut self, engine: u32) {
+        // Most engines of a node have done nothing since they were asked last.
+        let known = self.actors.known.get(engine as usize).copied().unwrap_or(0);
+        if self.actors.get(engine).memory_tick == known {
+            return;
+        }
         let clock = self.actor_clock(engine);
         let floor = self.actors.floor;
         join_shared(&mut self.actors.get_mut(super::clock::HOST).seen, &clock, floor);
@@ -173,6 +181,7 @@ impl Memory {
         let sync = matches!(verb, Verb::SyncRead | Verb::SyncWrite);
         let tick = self.actors.get_mut(engine).next_tick(Class::Memory, packet);
         let clock: Rc<_> = self.actors.get(engine).seen.clone();
+        let known = self.actors.known.clone();
         let mut probe = Probe {
             me: engine,
             verb,
@@ -182,7 +191,9 @@ impl Memory {
             near: false,
             floor: self.actors.floor,
             record: Some(Cell::new(engine, tick, Class::Memory, sync)),
+            known: &known,
             recent: (u32::MAX, Known::default()),
+            good: [Cell::EMPTY; 3],
             coin: tick,
         };
         let result = probe.span(&mut self.space.all[index].shadow, offset, bytes, 0, bytes);

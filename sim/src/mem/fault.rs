@@ -7,6 +7,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::fault::Place;
+
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -49,6 +51,8 @@ pub struct Access {
     pub pc: u64,
     /// Whether an engine did it.
     pub engine: bool,
+    /// The same as a place, for a wave.
+    pub at: Option<Box<Place>>,
 }
 
 impl fmt::Display for Access {
@@ -184,4 +188,16 @@ pub enum MemFault {
     /// The host asked for memory that cannot be had.
     #[error("allocation refused: {0}")]
     Allocation(String),
+}
+
+impl MemFault {
+    /// The wave that took part in it, for a fault that an engine found.
+    pub(crate) fn wave(&self) -> Option<&Place> {
+        match self {
+            Self::Race { first, second, .. } => second.at.as_deref().or(first.at.as_deref()),
+            Self::SourceReused { write, .. } => write.at.as_deref(),
+            Self::NotArrived { other, .. } => other.at.as_deref(),
+            _ => None,
+        }
+    }
 }

@@ -34,6 +34,7 @@ struct Common<'a> {
     /// What cached loads of the rank's coarse memory, cached loads of other memory, and all other accesses are ordered
     /// by.
     clocks: [&'a Clock; 3],
+    known: &'a [u32],
     own: Known,
     tick: u32,
 }
@@ -51,7 +52,9 @@ impl Common<'_> {
             near,
             floor: memory.actors.floor,
             record: (self.tick < TICKS).then(|| Cell::new(me, self.tick, class, sync)),
+            known: self.known,
             recent: (u32::MAX, Known::default()),
+            good: [Cell::EMPTY; 3],
             coin: self.tick ^ me,
         }
     }
@@ -60,6 +63,8 @@ impl Common<'_> {
 /// The clocks of a wave, held while its accesses are checked.
 struct Clocks {
     all: [Rc<Clock>; 3],
+    /// See [`super::actor::Actors::known`].
+    known: Rc<Vec<u32>>,
     own: Known,
 }
 
@@ -271,7 +276,7 @@ fn verb(op: &Operation, lds: bool) -> Verb {
 impl Clocks {
     fn common(&self, unit: Unit, pc: u64, verb: Verb, tick: u32) -> Common<'_> {
         let [near, far, seen] = &self.all;
-        Common { unit, pc, verb, clocks: [near, far, seen], own: self.own, tick }
+        Common { unit, pc, verb, clocks: [near, far, seen], known: &self.known, own: self.own, tick }
     }
 }
 
@@ -279,7 +284,8 @@ impl Memory {
     fn clocks(&self, unit: Unit, scalar: bool) -> Clocks {
         let state = self.actors.get(unit.actor);
         let [near, far] = if scalar { [&state.scalar, &state.scalar] } else { [&state.cached[0], &state.cached[1]] };
-        Clocks { all: [near.clone(), far.clone(), state.seen.clone()], own: state.own }
+        let all = [near.clone(), far.clone(), state.seen.clone()];
+        Clocks { all, known: self.actors.known.clone(), own: state.own }
     }
 
     fn tick(&mut self, unit: Unit, class: Class, pc: u64) -> u32 {
@@ -434,8 +440,14 @@ impl Memory {
         }
     }
 
-    /// A `buffer_inv` was issued: plain loads from now on see what has been observed.
+    /// A `buffer_inv`: the copies are dropped, and plain loads from now on see what has been observed.
+    ///
+    /// At once, not at some later step: no counter counts it (LLVM 22, `SIInsertWaitcnts`, leaves `buffer_inv` out), and the
+    /// memory model of gfx942 (AMDGPUUsage) ends an acquire with it: load, `s_waitcnt vmcnt(0)`, `buffer_inv`. So what comes
+    /// behind it, in this wave or behind a barrier in its workgroup, which has the same L1, must find it done. What was issued
+    /// before and is still in flight may be performed behind it and see newer bytes, which is allowed.
     pub(crate) fn acquire(&mut self, unit: Unit, scope: Scope) {
+        self.invalidate(unit, scope);
         if !self.config.checks || !scope.through() {
             return;
         }

@@ -19,7 +19,7 @@
 //! **Late completion.** An instruction only *issues*: bounds, initialisation and races are checked, store data is
 //! captured, and the operation waits in the wave's [`Pending`]. It is *performed* later, at a moment that [`step`] or
 //! [`wait`] chooses: operations of one wave on the same bytes keep their order, all others may swap; LDS operations
-//! keep their order; nothing passes a `buffer_inv`, and `buffer_wbl2` follows the stores before it. It is *retired* by
+//! keep their order; a `buffer_inv` acts when it issues, and `buffer_wbl2` follows the stores before it. It is *retired* by
 //! an `s_waitcnt` only: vmcnt counts in order of issue, lgkmcnt in order among LDS operations, while scalar loads
 //! return in any order.
 //!
@@ -71,7 +71,7 @@ pub use fault::{Access, MemFault, Verb};
 pub use lds::Lds;
 pub(crate) use operation::{Convert, Operation, What};
 pub(crate) use pending::unit;
-pub use pending::{Pending, Port, retire, step, wait};
+pub use pending::{Loaded, Pending, Port, retire, step, wait};
 pub(crate) use space::Scope;
 pub use sync::Doorbell;
 
@@ -172,6 +172,11 @@ impl Memory {
     /// Rises whenever bytes that anybody could load change to a different value.
     pub const fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Instructions on memory (global, LDS, scratch) that waves have issued.
+    pub const fn instructions(&self) -> u64 {
+        self.ticks
     }
 
     /// The allocation that holds `address`.

@@ -31,8 +31,6 @@ pub(crate) enum What {
     Deliver,
     /// `buffer_wbl2`.
     WriteBack,
-    /// `buffer_inv`.
-    Invalidate,
 }
 
 /// How loaded bytes become a register.
@@ -167,7 +165,6 @@ impl Operation {
     /// Whether this, which was issued earlier, is performed before `later`.
     pub(crate) fn precedes(&self, later: &Self) -> bool {
         match (self.what, later.what) {
-            (What::Invalidate, What::Load) => later.global != 0,
             (What::ScalarInvalidate, What::ScalarLoad) => true,
             (_, What::WriteBack) => self.writes_global() || self.what == What::WriteBack,
             _ => {

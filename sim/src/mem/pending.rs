@@ -27,6 +27,17 @@ pub struct Port<'a> {
     pub rng: &'a mut Rng,
 }
 
+/// What a load of global memory asked for, by its first lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// Address.
+    pub address: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// The lane.
+    pub lane: u8,
+}
+
 /// A wave's operations in flight, oldest first, and its scratch.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
@@ -40,8 +51,8 @@ pub struct Pending {
     memory_tick: u32,
     local_tick: u32,
     pub(super) scratch: Scratch,
-    /// Address and bytes of the last load of global memory, by its first lane.
-    last_load: Option<(u64, u32)>,
+    /// The last load of global memory.
+    last_load: Option<Loaded>,
 }
 
 /// Most operations that the hardware's counters hold.
@@ -76,9 +87,8 @@ impl Pending {
         self.queue.first().map(|op| op.pc)
     }
 
-    /// Address and bytes of the last load of global memory, by its first lane: what a wave that goes round in a loop
-    /// polls.
-    pub const fn last_load(&self) -> Option<(u64, u32)> {
+    /// The last load of global memory: what a wave that goes round in a loop polls.
+    pub const fn last_load(&self) -> Option<Loaded> {
         self.last_load
     }
 
@@ -131,7 +141,9 @@ impl Port<'_> {
             }
         }
         if op.what == What::Load && op.global != 0 {
-            self.pending.last_load = Some((op.address[op.global.trailing_zeros() as usize % LANES], op.bytes as u32));
+            let lane = op.global.trailing_zeros() as usize % LANES;
+            let (address, bytes) = (op.address[lane], op.bytes as u32);
+            self.pending.last_load = Some(Loaded { address, bytes, lane: lane as u8 });
         }
         self.pending.waiting += 1;
         self.pending.queue.push(op);

@@ -175,7 +175,6 @@ impl Memory {
             What::ScalarLoad => self.perform_scalar(unit, op),
             What::ScalarInvalidate => self.invalidate_scalar(unit),
             What::WriteBack if op.scope.through() => self.write_back(unit),
-            What::Invalidate => self.invalidate(unit, op.scope),
             _ => {}
         }
     }

@@ -42,12 +42,14 @@ impl Memory {
 
     fn now(&self, now: Now, lane: usize) -> Access {
         let wave = now.me >= FIRST_WAVE;
+        let me = self.actors.get(now.me);
         Access {
             verb: now.verb,
-            who: self.actors.get(now.me).words(),
+            who: me.words(),
             lane: wave.then_some(lane as u8),
             pc: now.pc,
             engine: is_engine(now.me),
+            at: wave.then(|| Box::new(me.place(lane as u8, now.pc))),
         }
     }
 
@@ -78,7 +80,13 @@ impl Memory {
         } else {
             "no signal or flag was released after the one and observed before the other"
         };
-        text.to_owned()
+        // A store behind a copy's post may well have been made before the engine looked.
+        let reuse = if is_engine(now.me) && conflict.write && !is_engine(cell.actor()) && !now.verb.writes() {
+            "; or the source of the copy is overwritten: wait for the copy (quiet, or its local signal) before that store"
+        } else {
+            ""
+        };
+        format!("{text}{reuse}")
     }
 }
 

@@ -1,13 +1,13 @@
 //! What is known about each byte and each 4-byte granule: initialised or not, and who accessed it last.
 //!
-//! What must hold here: plain arrays by offset, in chunks that come into being when they are first touched, so that a
+//! What must hold here: plain arrays by offset, in chunks whose granules come into being when they first differ, so that a
 //! check of a wave's coalesced access is a loop over neighbours. A granule remembers its last write, a second one to
 //! other bytes, and up to two reads; a forgotten access can hide a race, but nothing here can invent one.
 
 use super::clock::Actor;
 
 /// Granules in a chunk.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 256;
 
 /// One remembered access in 64 bits: actor 20, tick 26, lane 6, byte mask 4, kind 4 (class 2, sync 1, valid 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,19 +110,55 @@ pub(super) struct Granule {
     pub(super) reads: [Cell; 2],
 }
 
+impl Granule {
+    pub(super) const EMPTY: Self = Self { write: Cell::EMPTY, older: Cell::EMPTY, reads: [Cell::EMPTY; 2] };
+
+    const fn is_empty(&self) -> bool {
+        self.write.is_empty() && self.older.is_empty() && self.reads[0].is_empty() && self.reads[1].is_empty()
+    }
+}
+
 /// Initialised bytes and remembered accesses of one range.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     /// A bit a byte; empty when checks are off.
     init: Vec<u64>,
-    chunks: Vec<Option<Box<[Granule; CHUNK]>>>,
+    /// All bytes are initialised, and there is no bit map.
+    written: bool,
+    chunks: Vec<Chunk>,
+}
+
+/// Neighbouring granules. As long as they all remember the same (nobody has touched them, or an engine has read or written
+/// them as a whole) one stands for all.
+#[derive(Clone, Debug, Default)]
+struct Chunk {
+    /// What they remember while there are no `granules`.
+    uniform: Granule,
+    granules: Option<Box<[Granule; CHUNK]>>,
+}
+
+impl Chunk {
+    fn each(&mut self) -> &mut [Granule; CHUNK] {
+        self.granules.get_or_insert_with(|| Box::new([self.uniform; CHUNK]))
+    }
+}
+
+/// Empty chunks for `bytes` bytes.
+fn chunks(bytes: usize) -> Vec<Chunk> {
+    vec![Chunk::default(); bytes.div_ceil(4 * CHUNK)]
 }
 
 impl Shadow {
     /// For `bytes` bytes of which none is initialised.
     pub(super) fn new(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(0);
-        Self { init: vec![0; bytes.div_ceil(64)], chunks: vec![None; bytes.div_ceil(4 * CHUNK)] }
+        Self { init: vec![0; bytes.div_ceil(64)], written: false, chunks: chunks(bytes) }
+    }
+
+    /// For `bytes` bytes that are all initialised.
+    pub(super) fn written(bytes: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(0);
+        Self { init: Vec::new(), written: true, chunks: chunks(bytes) }
     }
 
     /// Notes `length` bytes from `start` on as written.
@@ -139,6 +175,9 @@ impl Shadow {
     /// The first byte of `length` from `start` on that was never written.
     #[inline]
     pub(super) fn first_uninit(&self, start: usize, length: usize) -> Option<usize> {
+        if self.written {
+            return None;
+        }
         let mut found = None;
         for_words(start, length, |word, bits| {
             let missing = bits & !self.init.get(word).copied().unwrap_or(!0);
@@ -154,15 +193,35 @@ impl Shadow {
     #[inline]
     pub(super) fn granules(&mut self, granule: usize, count: usize) -> &mut [Granule] {
         let Some(chunk) = self.chunks.get_mut(granule / CHUNK) else { return &mut [] };
-        let chunk = chunk.get_or_insert_with(|| Box::new([Granule::default(); CHUNK]));
         let start = granule % CHUNK;
         let end = (start + count).min(CHUNK);
-        &mut chunk[start..end]
+        &mut chunk.each()[start..end]
+    }
+
+    /// One granule that stands for all of a chunk, if `count` granules from `granule` on begin with a whole one that
+    /// remembers the same everywhere; and how many it stands for.
+    pub(super) fn uniform(&mut self, granule: usize, count: usize) -> Option<(&mut Granule, usize)> {
+        if !granule.is_multiple_of(CHUNK) || count < CHUNK {
+            return None;
+        }
+        let chunk = self.chunks.get_mut(granule / CHUNK)?;
+        chunk.granules.is_none().then_some((&mut chunk.uniform, CHUNK))
+    }
+
+    /// The chunks that lie within `count` granules from `granule` on were written as a whole: one granule will do for each.
+    pub(super) fn unite(&mut self, granule: usize, count: usize) {
+        for chunk in granule.div_ceil(CHUNK)..(granule + count) / CHUNK {
+            if let Some(chunk) = self.chunks.get_mut(chunk)
+                && let Some(granules) = chunk.granules.take()
+            {
+                chunk.uniform = granules[0];
+            }
+        }
     }
 
     /// Forgets all accesses.
     pub(super) fn forget(&mut self) {
-        self.chunks.iter_mut().for_each(|chunk| *chunk = None);
+        self.chunks.fill(Chunk::default());
     }
 
     /// Forgets the accesses to `length` bytes from `start` on.
@@ -170,8 +229,11 @@ impl Shadow {
         let (mut granule, end) = (start / 4, (start + length).div_ceil(4));
         while granule < end {
             let in_chunk = (end - granule).min(CHUNK - granule % CHUNK);
-            if let Some(Some(chunk)) = self.chunks.get_mut(granule / CHUNK) {
-                chunk[granule % CHUNK..granule % CHUNK + in_chunk].fill(Granule::default());
+            match self.chunks.get_mut(granule / CHUNK) {
+                Some(chunk) if in_chunk == CHUNK => *chunk = Chunk::default(),
+                Some(chunk) if chunk.granules.is_none() && chunk.uniform.is_empty() => {}
+                Some(chunk) => chunk.each()[granule % CHUNK..granule % CHUNK + in_chunk].fill(Granule::EMPTY),
+                None => {}
             }
             granule += in_chunk;
         }

@@ -220,9 +220,7 @@ impl Node {
         let slots = u64::from(config.lsa_size) * u64::from(config.queues.max(1));
         let name = format!("signals of rank {}", config.lsa_rank);
         let bytes = slots * u64::from(SIGNAL_BYTES);
-        let pool = memory.allocate_named(config.lsa_rank, bytes, 256, MemoryType::Uncached, &name)?;
-        memory.host_write(pool, &vec![0; bytes as usize])?;
-        Ok(pool)
+        memory.allocate_zeroed(config.lsa_rank, bytes, 256, MemoryType::Uncached, &name)
     }
 
     fn add_rank(&self, memory: &mut Memory, config: &RankConfig, signals: u64, peers: &[u64]) -> Exec<NodeRank> {
@@ -260,10 +258,8 @@ impl Node {
         let rank = id.rank;
         let mut one = |what: &str, bytes: u64, kind: MemoryType| -> Exec<u64> {
             let name = format!("{what} of queue {id}");
-            let at = memory.allocate_named(rank, bytes, 4096, kind, &name)?;
             // Rings are zeroed when they are made (hw 2), counters start at zero.
-            memory.host_write(at, &vec![0; bytes as usize])?;
-            Ok(at)
+            memory.allocate_zeroed(rank, bytes, 4096, kind, &name)
         };
         let queue = QueueAddresses {
             ring: one("ring", self.facts.ring_bytes, MemoryType::Uncached)?,

@@ -157,11 +157,8 @@ impl Rig {
     }
 
     pub(super) fn invalidate(&mut self, w: W, scope: Scope) {
-        let mut port = self.port(w);
-        let mut op = port.pending.take(What::Invalidate, PC + 36);
-        op.scope = scope;
+        let port = self.port(w);
         port.memory.acquire(unit(port.wave), scope);
-        port.launch(op, false, false).expect("no fault");
     }
 
     /// `s_waitcnt 0`.

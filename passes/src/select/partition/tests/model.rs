@@ -7,8 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CopyView, Operand};
-use crate::select::variant::Queues;
+use super::{CopyView, Operand, Queues};
 use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::Interval;
 use tilewright_ir::threads::ActiveSet;
