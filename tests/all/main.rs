@@ -8,6 +8,7 @@ mod faults;
 mod field_reports;
 mod malformed;
 mod peers;
+mod sdma_ops;
 mod sdma_sizes;
 mod sim_machine;
 mod stages;

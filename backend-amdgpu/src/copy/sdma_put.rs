@@ -257,13 +257,18 @@ fn post_or_signal(post: &Post, signal: bool, rw: &mut Rewriter) {
     let zero = |op| Expr::binary(op, bytes.clone(), Expr::int(0));
     rw.if_(zero(BinOp::Gt), |rw| write_post(post, signal, rw));
     rw.if_(zero(BinOp::Eq), |rw| {
-        let attrs = vec![
-            ("queue", AttrValue::Int(i64::from(post.queue))),
-            ("coop", AttrValue::Sym(coop_of(post.scope))),
-            ("mode", word(mode_of(post))),
-        ];
-        rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], attrs);
+        rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], post_attrs(post));
     });
+}
+
+/// Queue and scope of a post; what lanes promise where lanes post.
+fn post_attrs(post: &Post) -> Vec<(&'static str, AttrValue)> {
+    let mut attrs =
+        vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
+    if post.scope == Scope::Thread {
+        attrs.push(("mode", word(mode_of(post))));
+    }
+    attrs
 }
 
 /// The rank that a notify of this copy reaches: the destination's.
@@ -283,11 +288,7 @@ fn write_post(post: &Post, signal: bool, rw: &mut Rewriter) {
         PrimArg::Expr(post.peer.clone()),
         PrimArg::Expr(post.bytes.to_expr()),
     ];
-    let mut attrs = vec![
-        ("queue", AttrValue::Int(i64::from(post.queue))),
-        ("coop", AttrValue::Sym(coop_of(post.scope))),
-        ("mode", word(mode_of(post))),
-    ];
+    let mut attrs = post_attrs(post);
     if signal {
         // A get ends here, so its notify is this rank's own slot.
         let which = if post.direction == Direction::Put { "remote_signal" } else { "local_signal" };
