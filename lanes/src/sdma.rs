@@ -205,9 +205,13 @@ impl<'r, 'k> Machine<'r, 'k> {
         let dst = self.address(cta, warp, place_arg(op, operands[0], span)?, lane, bytes, span)?;
         let src = self.address(cta, warp, place_arg(op, operands[1], span)?, lane, bytes, span)?;
         let (here, there) = if op.op.op == "sdma.get" { (dst, src) } else { (src, dst) };
-        // A pointer may be to any memory that this rank or the peer has.
-        let mapped = op.op.op.as_str().ends_with("put_ptr") && there.rank == cta.rank;
-        if here.rank != cta.rank || (there.rank != peer && !mapped) {
+        // A pointer may be to any memory that this rank or the peer has, from either to either; one side is this rank's.
+        let known = |rank: usize| rank == cta.rank || rank == peer;
+        let mapped = op.op.op.as_str().ends_with("put_ptr")
+            && known(here.rank)
+            && known(there.rank)
+            && (here.rank == cta.rank || there.rank == cta.rank);
+        if !mapped && (here.rank != cta.rank || there.rank != peer) {
             let message = format!(
                 "queue of rank {} towards rank {peer} is asked to copy between ranks {} and {}",
                 cta.rank, here.rank, there.rank

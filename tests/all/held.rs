@@ -142,7 +142,7 @@ fn a_broadcast_that_would_be_wrong_is_refused() {
         assert!(said.contains(why), "{why}: {said}");
     }
     let single = forced("copy b@next <- a by cta");
-    assert!(single.contains("two destinations"), "{single}");
+    assert!(single.contains("it carries 2 destinations at once"), "{single}");
 }
 
 #[test]

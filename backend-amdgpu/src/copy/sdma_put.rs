@@ -262,11 +262,6 @@ fn mode_of(post: &Post) -> &'static str {
     if post.same_queue { "same_queue" } else { "independent" }
 }
 
-/// Only lanes that post on their own have a mode.
-fn mode_attr(post: &Post) -> Option<(&'static str, AttrValue)> {
-    (post.scope == Scope::Thread).then(|| ("mode", word(mode_of(post))))
-}
-
 fn word(text: &str) -> AttrValue {
     AttrValue::Sym(Name::new(text))
 }
@@ -348,11 +343,18 @@ fn post_or_signal(post: &Post, signal: bool, rw: &mut Rewriter) {
     let zero = |op| Expr::binary(op, bytes.clone(), Expr::int(0));
     rw.if_(zero(BinOp::Gt), |rw| write_post(post, signal, rw));
     rw.if_(zero(BinOp::Eq), |rw| {
-        let mut attrs =
-            vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
-        attrs.extend(mode_attr(post));
-        rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], attrs);
+        rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], post_attrs(post));
     });
+}
+
+/// Queue and scope of a post; what lanes promise where lanes post.
+fn post_attrs(post: &Post) -> Vec<(&'static str, AttrValue)> {
+    let mut attrs =
+        vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
+    if post.scope == Scope::Thread {
+        attrs.push(("mode", word(mode_of(post))));
+    }
+    attrs
 }
 
 /// The rank that a notify of this copy reaches: the destination's.
@@ -372,9 +374,7 @@ fn write_post(post: &Post, signal: bool, rw: &mut Rewriter) {
         PrimArg::Expr(post.peer.clone()),
         PrimArg::Expr(post.bytes.to_expr()),
     ];
-    let mut attrs =
-        vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
-    attrs.extend(mode_attr(post));
+    let mut attrs = post_attrs(post);
     attrs.extend(signal.then(|| signal_of(post)));
     let op = if post.direction == Direction::Put { "sdma.put" } else { "sdma.get" };
     rw.prim(op, args, attrs);

@@ -308,6 +308,13 @@ impl<'a> Selector<'a> {
             self.errors.push(unknown_variant(name, self.cx, span));
             return None;
         }
+        if let Some(pair) =
+            self.cx.variants.iter().find(|v| v.copies() != 1 && forced.as_deref() == Some(v.info().name))
+        {
+            let reject = Reject::Attribute { why: format!("it carries {} destinations at once", pair.copies()) };
+            self.errors.push(declined(pair.info().name, &reject, span, text));
+            return None;
+        }
         let winner = self.best(&answers, forced.as_deref());
         let Some(winner) = winner else {
             self.errors.push(self.nobody(&answers, forced.as_deref(), span, text));
