@@ -47,24 +47,24 @@ pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>>
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-struct Selector<'a> {
-    cx: &'a PassCx<'a>,
+pub(super) struct Selector<'a> {
+    pub(super) cx: &'a PassCx<'a>,
     /// The variants that carry one copy.
     singles: Vec<&'a dyn CopyVariant>,
-    kernel: Name,
-    names: Names,
+    pub(super) kernel: Name,
+    pub(super) names: Names,
     /// Signals whose total at launch a copy is held back by, each with its hidden table.
     bases: Vec<(Name, Name)>,
-    decisions: &'a mut Vec<CopyDecision>,
-    warnings: &'a mut Vec<Diagnostic>,
-    errors: &'a mut Vec<Diagnostic>,
+    pub(super) decisions: &'a mut Vec<CopyDecision>,
+    pub(super) warnings: &'a mut Vec<Diagnostic>,
+    pub(super) errors: &'a mut Vec<Diagnostic>,
 }
 
 /// A variant that was chosen, and what it wrote.
-struct Chosen {
+pub(super) struct Chosen {
     variant: &'static str,
     /// Predicted picoseconds.
-    cost: u64,
+    pub(super) cost: u64,
     gated: bool,
     notes: Vec<String>,
     block: Block,
@@ -72,7 +72,12 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn new(variant: &dyn CopyVariant, candidate: &Candidate, block: Block, completion: Completion) -> Chosen {
+    pub(super) fn new(
+        variant: &dyn CopyVariant,
+        candidate: &Candidate,
+        block: Block,
+        completion: Completion,
+    ) -> Chosen {
         Chosen {
             variant: variant.info().name,
             cost: candidate.cost.picoseconds,
@@ -84,7 +89,7 @@ impl Chosen {
     }
 }
 
-impl<'a> Selector<'a> {
+impl Selector<'_> {
     fn block(&mut self, block: Block, mut at: Context) -> Block {
         at.env.enter();
         let mut out = Block::with_capacity(block.len());
@@ -187,94 +192,6 @@ impl<'a> Selector<'a> {
         self.post(op, completions, span, suffix, out);
     }
 
-    /// The best variant for each destination, or one for both of two.
-    fn choose_all(&mut self, views: Vec<CopyView>, op: &TileOp) -> Option<Vec<Chosen>> {
-        let pair = match <[CopyView; 2]>::try_from(views) {
-            Ok(pair) => pair,
-            Err(views) => {
-                return views.into_iter().enumerate().map(|(i, v)| self.choose(v, &describe(op, i))).collect();
-            }
-        };
-        let forced = pair[0].attrs.variant.clone();
-        let asked = self.pairs(&pair);
-        let before = (self.decisions.len(), self.warnings.len());
-        if let Some((variant, answer)) =
-            asked.iter().position(|(v, _)| forced.as_deref() == Some(v.info().name)).map(|n| &asked[n])
-        {
-            return match answer {
-                Ok(candidate) => Some(vec![self.write_pair(*variant, candidate, op, &pair[0], Vec::new())]),
-                Err(reject) => {
-                    self.errors.push(declined(variant.info().name, reject, pair[0].span, &describe(op, 0)));
-                    None
-                }
-            };
-        }
-        let apart = pair[0].dst.rank != pair[1].dst.rank;
-        let first = pair[0].clone();
-        let singles: Option<Vec<Chosen>> =
-            pair.into_iter().enumerate().map(|(i, v)| self.choose(v, &describe(op, i))).collect();
-        let singles = singles?;
-        // Queues towards two ranks work side by side.
-        let costs = singles.iter().map(|c| c.cost);
-        let alone = if apart { costs.max().unwrap_or(0) } else { costs.sum() };
-        let better =
-            asked.iter().find(|(_, a)| forced.is_none() && a.as_ref().is_ok_and(|c| c.cost.picoseconds < alone));
-        let told: Vec<CandidateDecision> = asked.iter().map(|(v, a)| pair_verdict(*v, a, alone)).collect();
-        if let Some((variant, Ok(candidate))) = better {
-            let singly = self.decisions.split_off(before.0);
-            self.warnings.truncate(before.1);
-            let lost = singly.first().map(|d| single_verdict(d, alone, candidate)).into_iter().collect();
-            return Some(vec![self.write_pair(*variant, candidate, op, &first, lost)]);
-        }
-        for decision in &mut self.decisions[before.0..] {
-            decision.candidates.extend(told.iter().cloned());
-        }
-        Some(singles)
-    }
-
-    /// What the variants that carry two destinations at once say.
-    fn pairs(&self, pair: &[CopyView; 2]) -> Vec<(&'a dyn CopyVariant, Result<Candidate, Reject>)> {
-        let group = CopyGroup { copies: pair.to_vec() };
-        let two = self.cx.variants.iter().filter(|v| v.copies() == 2);
-        two.map(|v| (*v, v.plan(&group, self.cx.target))).collect()
-    }
-
-    fn write_pair(
-        &mut self,
-        variant: &dyn CopyVariant,
-        candidate: &Candidate,
-        op: &TileOp,
-        view: &CopyView,
-        others: Vec<CandidateDecision>,
-    ) -> Chosen {
-        let mut rw = Rewriter::new(&mut self.names, view.span);
-        let completion = (candidate.emit)(&mut rw);
-        let block = rw.finish();
-        let chosen = CandidateDecision {
-            variant: variant.info().name,
-            verdict: Verdict::Chosen,
-            about_layout: false,
-            cost: Some(candidate.cost),
-            notes: candidate.notes.clone(),
-        };
-        let first = describe(op, 0);
-        let copy = match (op.dsts.get(1), first.split_once(" <- ")) {
-            (Some(second), Some((one, rest))) => format!("{one}, {} <- {rest}", print_region(second)),
-            _ => first,
-        };
-        self.decisions.push(CopyDecision {
-            kernel: self.kernel.clone(),
-            span: view.span,
-            copy,
-            chosen: variant.info().name,
-            params: candidate.params.clone(),
-            conflicts: candidate.conflicts.clone(),
-            candidates: std::iter::once(chosen).chain(others).collect(),
-            forced: view.attrs.variant.is_some(),
-        });
-        Chosen::new(variant, candidate, block, completion)
-    }
-
     /// The posts of a copy: one a destination. A blocking copy waits for each; the author's token stands for all, so
     /// the earlier ones are waited for right away (each goes to a queue of its own). `suffix` follows a blocking copy.
     fn post(&mut self, op: &TileOp, completions: Vec<Completion>, span: Span, suffix: Block, out: &mut Block) {
@@ -296,7 +213,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Asks every variant and writes the best.
-    fn choose(&mut self, view: CopyView, text: &str) -> Option<Chosen> {
+    pub(super) fn choose(&mut self, view: CopyView, text: &str) -> Option<Chosen> {
         let span = view.span;
         let forced = view.attrs.variant.clone();
         let group = CopyGroup { copies: vec![view] };
@@ -462,7 +379,7 @@ fn overlap(buf: &Name, what: &str, span: Span) -> Diagnostic {
 }
 
 /// A copy in words: `recv@next <- send by cta`.
-fn describe(op: &TileOp, dst: usize) -> String {
+pub(super) fn describe(op: &TileOp, dst: usize) -> String {
     let src = match op.srcs.first() {
         Some(Source::Region(r)) => print_region(r),
         Some(Source::Value(e)) => tilewright_ir::text::print_expr(e),
@@ -486,42 +403,12 @@ pub(crate) fn learn(stmt: &Stmt, at: &mut Context) {
     }
 }
 
-fn declined(name: &str, reject: &Reject, span: Span, text: &str) -> Diagnostic {
+pub(super) fn declined(name: &str, reject: &Reject, span: Span, text: &str) -> Diagnostic {
     let d = Diagnostic::error(Code::VARIANT_DECLINED, span, format!("variant `{name}` declines: {reject}"))
         .label(text.to_owned());
     match reject.fix() {
         Some(fix) => d.help(fix),
         None => d.help(format!("without `variant = \"{name}\"` the compiler picks one that fits")),
-    }
-}
-
-/// What the report of two single copies says of a variant for both.
-fn pair_verdict(variant: &dyn CopyVariant, answer: &Result<Candidate, Reject>, alone: u64) -> CandidateDecision {
-    let (verdict, cost, notes) = match answer {
-        Err(r) => (Verdict::Rejected(r.to_string(), r.fix().map(str::to_owned)), None, Vec::new()),
-        Ok(c) => {
-            let why =
-                format!("predicted {} for both destinations, one copy each {}", time(c.cost.picoseconds), time(alone));
-            (Verdict::Lost(why), Some(c.cost), c.notes.clone())
-        }
-    };
-    CandidateDecision { variant: variant.info().name, verdict, about_layout: false, cost, notes }
-}
-
-/// What the report of a copy to both destinations says of one copy each.
-fn single_verdict(singly: &CopyDecision, alone: u64, pair: &Candidate) -> CandidateDecision {
-    let why = format!(
-        "one copy for each destination is predicted {}, both at once {}",
-        time(alone),
-        time(pair.cost.picoseconds)
-    );
-    let cost = singly.candidates.iter().find(|c| c.verdict == Verdict::Chosen).and_then(|c| c.cost);
-    CandidateDecision {
-        variant: singly.chosen,
-        verdict: Verdict::Lost(why),
-        about_layout: false,
-        cost,
-        notes: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod engine;
 mod held;
+mod pair;
 pub mod partition;
 pub mod rewriter;
 pub mod suggest;
