@@ -3,8 +3,8 @@
 //! Must hold: such a variant is taken when it is forced, or when it is predicted to be faster than one copy for each; the
 //! report says what became of it either way.
 
-use tilewright_ir::text::print_region;
 use tilewright_ir::TileOp;
+use tilewright_ir::text::print_region;
 
 use super::engine::{Chosen, Selector, declined, describe, time};
 use super::rewriter::Rewriter;
