@@ -50,8 +50,8 @@ fn simulate_everywhere(example: &Example) {
                 let max_steps = DEFAULT_MAX_STEPS;
                 let trial = Trial { run, ranks: Some(ranks), seed: 0, max_steps, npy: &npy, alone: false };
                 let checked = check_seeds(&compiled, &Sim { checks: true }, &trial, SIM_SEEDS);
-                let checked = checked
-                    .unwrap_or_else(|(seed, all)| panic!("{place}, {ranks} ranks, seed {seed}: {all:#?}"));
+                let checked =
+                    checked.unwrap_or_else(|(seed, all)| panic!("{place}, {ranks} ranks, seed {seed}: {all:#?}"));
                 assert!(checked.bytes > 0 && checked.ranks == ranks, "{place}: {checked:?}");
             }
         }

@@ -56,7 +56,15 @@ impl Memory {
             ))));
         };
         let shadow = if self.config.checks { Shadow::new(bytes) } else { Shadow::default() };
-        self.insert(Allocation { base, bytes, rank, kind, name: name.to_owned(), data: vec![super::FILL; size], shadow })
+        self.insert(Allocation {
+            base,
+            bytes,
+            rank,
+            kind,
+            name: name.to_owned(),
+            data: vec![super::FILL; size],
+            shadow,
+        })
     }
 
     /// As [`Memory::allocate_named`], but all bytes are zero and count as written: much cheaper than writing them.
@@ -67,7 +75,9 @@ impl Memory {
         let base = fault(self.space.place(rank, bytes, align.max(256)))?;
         let size = usize::try_from(bytes).ok().filter(|_| !self.space.too_much(bytes));
         let Some(size) = size else {
-            return fault(Err(MemFault::Allocation(format!("{bytes} bytes for {name} are more than there is room for"))));
+            return fault(Err(MemFault::Allocation(format!(
+                "{bytes} bytes for {name} are more than there is room for"
+            ))));
         };
         let shadow = if self.config.checks { Shadow::written(bytes) } else { Shadow::default() };
         self.insert(Allocation { base, bytes, rank, kind, name: name.to_owned(), data: vec![0; size], shadow })?;
