@@ -14,6 +14,9 @@ use super::{Emitter, Error, Result};
 /// Statements up to which `unroll for` repeats its body; beyond it loops, so that no input makes the module explode.
 const MOST_UNROLLED: u64 = 1 << 17;
 
+/// Statements after which code is divided: LLVM's machine scheduler compares the memory accesses of a basic block in pairs.
+const STRETCH: u64 = 256;
+
 /// Iterations of one `unroll for` that are repeated.
 const MOST_REPEATS: i64 = 1 << 12;
 
@@ -28,6 +31,9 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
         self.written += 1;
+        if self.written.is_multiple_of(STRETCH) {
+            self.hooks.divide(&self.g)?;
+        }
         let span = stmt.span;
         if let Some(lines) = self.lines {
             lines.at(&self.g, span);
