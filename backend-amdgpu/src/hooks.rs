@@ -112,6 +112,11 @@ impl TargetHooks for AmdHooks {
         g.intrinsic("llvm.amdgcn.s.sleep", &[], &[g.i32(2).into()], "").map(|_| ())
     }
 
+    fn divide<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
+        // Nothing is scheduled across it (mask 0), and it is no instruction.
+        g.intrinsic("llvm.amdgcn.sched.barrier", &[], &[g.i32(0).into()], "").map(|_| ())
+    }
+
     fn op<'ctx>(&self, e: &mut Emitter<'_, '_, 'ctx>, op: &PrimOp, span: Span) -> Result<()> {
         crate::ops::emit(e, op, span)
     }

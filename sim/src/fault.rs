@@ -59,7 +59,10 @@ pub enum FaultKind {
         reason: String,
     },
     /// The instruction decodes, but this simulator cannot execute it.
-    #[error("`{text}` is decoded but not simulated; please report it with the kernel")]
+    #[error(
+        "`{text}` is an instruction of this chip that the simulator does not execute, and that the compiler does not emit; \
+         take it out of the object, or run the kernel on another device (`--device lanes`)"
+    )]
     NotSimulated {
         /// The instruction as text.
         text: String,

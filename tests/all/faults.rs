@@ -13,7 +13,8 @@ use crate::common::root;
 
 fn report(file: &str, seed: u64) -> (String, Diagnostic) {
     let text = std::fs::read_to_string(root().join("tests/faults").join(file)).expect("UTF-8");
-    let options = Options { want: Want::finished(&GFX950), file: Some(file.to_string()), ..Options::default() };
+    let path = format!("tests/faults/{file}");
+    let options = Options { want: Want::finished(&GFX950), file: Some(path), ..Options::default() };
     let compiled = compile_text(&text, &GFX950, &options).unwrap_or_else(|all| panic!("{file}: {all:#?}"));
     let run = compiled.tile.runs().next().expect("a run block");
     let npy = |_: &str| Err("no files here".to_string());
@@ -75,6 +76,36 @@ fn each_fault_names_its_place() {
             // The deadlock's addresses stand beside those who poll them.
             let said = format!("{} {}", found.message, found.help.join(" "));
             assert!(said.contains(" at 0x"), "{file}, seed {seed}: {said}");
+        }
+    }
+}
+
+/// A text without its numbers: addresses move with every change of the backend.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    let mut number = false;
+    for c in text.chars() {
+        // The digits of a hexadecimal number, too: what follows a digit without a gap.
+        let more = c.is_ascii_digit() || (number && (c.is_ascii_hexdigit() || c == 'x'));
+        if more && !number {
+            out.push('#');
+        } else if !more {
+            out.push(c);
+        }
+        number = more;
+    }
+    out
+}
+
+#[test]
+fn the_page_shows_these_files_and_reports() {
+    let page = std::fs::read_to_string(root().join("docs/debugging.md")).expect("UTF-8");
+    let bare = without_numbers(&page);
+    for (file, ..) in ALL {
+        let (text, found) = report(file, 0);
+        assert!(page.contains(text.trim()), "docs/debugging.md does not show {file} as it is");
+        for words in [&found.message, &found.label].into_iter().chain(&found.help) {
+            assert!(bare.contains(&without_numbers(words)), "docs/debugging.md does not show, for {file}: {words}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Several launches on one simulated node: what the first one leaves (signals, queues, memory) is what the next one meets.
+//! Launches on one simulated node and their ends: what the first one leaves (signals, queues, memory) is what the next one
+//! meets; a rank ends by itself.
 
 use tilewright::artifact::{Artifact, KernelInfo};
 use tilewright::backend::Want;
@@ -91,4 +92,44 @@ fn a_launch_may_run_again_on_what_it_left() {
     }
     assert!(outputs.iter().all(|output| *output == outputs[0]));
     assert_eq!(node.signal(0, 2, info.signals[0].queue).expect("a slot"), 6);
+}
+
+/// Each rank's put is finished for its receiver, who waits for the signal; the sender waits for nothing.
+const FORGETFUL: &str = "kernel forgetful(comm: devcomm, send: window<u8>[65536], recv: window<u8>[65536])
+    launch(grid = [1], block = [64])
+{
+    let next = (comm.lsa_rank + 1) % comm.lsa_size;
+    let prev = (comm.lsa_rank + comm.lsa_size - 1) % comm.lsa_size;
+    sdma.put(recv@next![0], send![0], next, 65536, queue = 0, coop = block, remote_signal = true);
+    if thread.x == 0 {
+        sdma.wait_signal(prev, 1, queue = 0);
+    }
+}
+";
+
+#[test]
+fn a_rank_that_ends_with_a_copy_in_flight_is_a_fault_then() {
+    let options = Options { want: Want::finished(&GFX950), ..Options::default() };
+    let compiled = compile_text(FORGETFUL, &GFX950, &options).unwrap_or_else(|all| panic!("{all:#?}"));
+    let info = Artifact::from_twb(&bundle(&compiled).expect("a bundle")).expect("just written").kernels.swap_remove(0);
+    let object = compiled.made.and_then(|made| made.object).expect("machine code");
+    let buffer = |name: &str| (name.to_string(), vec![1; 65536]);
+    let args = RankArgs { buffers: vec![buffer("send"), buffer("recv")], scalars: Vec::new() };
+    let ranks = vec![args; RANKS];
+    let mut found = 0;
+    for seed in 0..20 {
+        let options = SimOptions { seed, ..SimOptions::default() };
+        let mut node = SimNode::new(&GFX950, RANKS as u32, 2, options).expect("a node");
+        // By chance a rank's own put may be over when its predecessor's is.
+        if let Err(fault) = node.launch(&object, &Launch { kernel: &info, ranks: &ranks }) {
+            let words = fault.to_string();
+            assert!(words.contains("the kernel has ended while"), "seed {seed}: {words}");
+            assert!(
+                words.contains("SDMA queue (") && words.contains("kernel forgetful, rank "),
+                "seed {seed}: {words}"
+            );
+            found += 1;
+        }
+    }
+    assert!(found > 5, "{found} of 20 seeds saw it");
 }

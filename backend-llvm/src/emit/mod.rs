@@ -92,6 +92,11 @@ pub trait TargetHooks {
     /// Gives issue slots to others inside a poll loop.
     fn pause<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()>;
 
+    /// Divides a long stretch of code for what takes more than linear time there; emits no instruction.
+    fn divide<'ctx>(&self, _: &Gen<'_, 'ctx>) -> Result<()> {
+        Ok(())
+    }
+
     /// Any op that is not of this crate's own; refuses what the target does not have.
     fn op<'ctx>(&self, e: &mut Emitter<'_, '_, 'ctx>, op: &PrimOp, span: Span) -> Result<()>;
 }

@@ -18,6 +18,9 @@ const MOST_UNROLLED: u64 = 1 << 17;
 /// grows faster than the number of accesses in one block.
 const MOST_REPEATS: u64 = 1 << 12;
 
+/// Statements after which code is divided: LLVM's machine scheduler compares the memory accesses of a basic block in pairs.
+const STRETCH: u64 = 256;
+
 impl<'ctx> Emitter<'_, '_, 'ctx> {
     /// The statements of a block, whose names end with it.
     pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
@@ -29,6 +32,9 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
         self.written += 1;
+        if self.written.is_multiple_of(STRETCH) {
+            self.hooks.divide(&self.g)?;
+        }
         let span = stmt.span;
         if let Some(lines) = self.lines {
             lines.at(&self.g, span);

@@ -5,7 +5,8 @@
 
 use super::dpp;
 use super::sdwa;
-use crate::isa::{Format, Inst, Lanes as Extension, Op, Operand};
+use crate::isa::table::Ty;
+use crate::isa::{Format, InlineFloat, Inst, Lanes as Extension, Operand};
 use crate::wave::{EXEC, FLAT_SCRATCH, LANES, M0, TTMP0, VCC, WaveState, XNACK_MASK};
 
 /// A 32-bit value of each lane.
@@ -124,12 +125,22 @@ pub(super) fn raw32(wave: &WaveState, operand: Operand) -> Lanes32 {
     }
 }
 
-/// The bits of a 16-bit source: as above, with the half-precision patterns of inline floats.
+/// The bits of a 16-bit source: as above, with the patterns of inline floats at 16 bits.
 #[inline(always)]
-fn raw16(wave: &WaveState, operand: Operand) -> Lanes32 {
-    match operand {
-        Operand::InlineFloat(value) => [u32::from(value.bits16()); LANES],
-        _ => raw32(wave, operand),
+pub(super) fn raw16(wave: &WaveState, inst: &Inst, index: usize) -> Lanes32 {
+    match inst.src[index] {
+        Operand::InlineFloat(value) => [u32::from(inline16(inst, index, value)); LANES],
+        operand => raw32(wave, operand),
+    }
+}
+
+/// An inline float at a 16-bit operand: a brain float where the instruction takes one (LLVM's `getInlineEncodingV2BF16` gives
+/// the code of 1.0 to 0x3f80 there), half precision elsewhere.
+#[cold]
+fn inline16(inst: &Inst, index: usize, value: InlineFloat) -> u16 {
+    match inst.row.src.get(index) {
+        Some(Ty::Bf16 | Ty::Pbf16) => value.bits_bf16(),
+        _ => value.bits16(),
     }
 }
 
@@ -163,7 +174,7 @@ pub(super) fn float32(wave: &WaveState, inst: &Inst, index: usize) -> Lanes32 {
 /// A 16-bit integer source in the low half; the half is picked by `op_sel` in the long encoding and by SDWA in the short one.
 #[inline(always)]
 pub(super) fn int16(wave: &WaveState, inst: &Inst, index: usize) -> Lanes32 {
-    let mut lanes = raw16(wave, inst.src[index]);
+    let mut lanes = raw16(wave, inst, index);
     match inst.mods.lanes {
         Extension::Plain => {}
         extension => lanes = extended(wave, extension, index, lanes),
@@ -296,16 +307,13 @@ pub(super) fn put32(wave: &mut WaveState, inst: &Inst, lanes: &Lanes32) {
 pub(super) fn put16(wave: &mut WaveState, inst: &Inst, lanes: &Lanes32) {
     let long = matches!(inst.format, Format::Vop3 | Format::Vop3b);
     let high = long && inst.mods.op_sel & 8 != 0;
-    if high || (long && (keeps_other_half(inst.op) || inst.keeps_dst())) {
+    // Which instructions keep the other half without being asked is in the table: those that LLVM's
+    // `GCNSubtarget::zeroesHigh16BitsOfDest` does not list for gfx9. Of the multiply-adds it lists what gfx8 had and gfx9 calls
+    // `legacy`; v_mac, v_madmk and v_madak keep it in the short encoding, too. SDWA says itself what becomes of it.
+    if high || (!matches!(inst.mods.lanes, Extension::Sdwa(_)) && inst.keeps_dst()) {
         return put_half(wave, inst, lanes, high);
     }
     put32(wave, inst, lanes);
-}
-
-/// The 16-bit instructions that keep the other half of their destination on gfx9 (LLVM's `zeroesHigh16BitsOfDest` lists them as
-/// those that zeroed it before gfx9).
-const fn keeps_other_half(op: Op) -> bool {
-    matches!(op, Op::VMadF16 | Op::VMadU16 | Op::VMadI16 | Op::VFmaF16 | Op::VDivFixupF16)
 }
 
 /// Writes one half of the destination and keeps the other.

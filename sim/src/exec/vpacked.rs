@@ -7,7 +7,7 @@
 use super::AluFn;
 use super::float::{self, Bits, Fp};
 use super::lane::{each, each64, finish32};
-use super::operand::{Lanes32, int32, put_half, put32, put64, raw32, scalar64, vector_index};
+use super::operand::{Lanes32, int32, put_half, put32, put64, raw16, raw32, scalar64, vector_index};
 use crate::fault::Exec;
 use crate::isa::{Inst, Op, Operand};
 use crate::wave::{LANES, WaveState};
@@ -17,13 +17,10 @@ pub(super) fn lookup(op: Op) -> Option<AluFn> {
     integers(op).or_else(|| halves(op)).or_else(|| singles(op)).or_else(|| mixed(op)).or_else(|| dots(op))
 }
 
-/// Source `index` of 16-bit pairs; inline floats are half-precision patterns for float pairs.
+/// Source `index` of 16-bit pairs; inline floats are 16-bit patterns for float pairs.
 #[inline(always)]
 fn pair_source(wave: &WaveState, inst: &Inst, index: usize, float: bool) -> Lanes32 {
-    match inst.src[index] {
-        Operand::InlineFloat(value) if float => [u32::from(value.bits16()); LANES],
-        operand => raw32(wave, operand),
-    }
+    if float { raw16(wave, inst, index) } else { raw32(wave, inst.src[index]) }
 }
 
 /// The 16-bit operand that source `index` gives to the low or the high result.

@@ -25,8 +25,14 @@ pub trait Engines {
     /// All kernels on `rank` have ended.
     ///
     /// # Errors
-    /// Work that is still in flight.
+    /// Copies that are still in flight.
     fn rank_ended(&mut self, memory: &mut Memory, rank: u32) -> Exec;
+
+    /// All kernels on all ranks have ended.
+    ///
+    /// # Errors
+    /// Work that is still in flight.
+    fn node_ended(&mut self, memory: &mut Memory) -> Exec;
 }
 
 /// No engines: for kernels that copy nothing between ranks.
@@ -49,6 +55,10 @@ impl Engines for NoEngines {
     fn rank_ended(&mut self, _: &mut Memory, _: u32) -> Exec {
         Ok(())
     }
+
+    fn node_ended(&mut self, _: &mut Memory) -> Exec {
+        Ok(())
+    }
 }
 
 impl Engines for EngineSet {
@@ -66,6 +76,10 @@ impl Engines for EngineSet {
 
     fn rank_ended(&mut self, memory: &mut Memory, rank: u32) -> Exec {
         self.check_ended(memory, rank)
+    }
+
+    fn node_ended(&mut self, memory: &mut Memory) -> Exec {
+        self.check_all_ended(memory)
     }
 }
 

@@ -300,6 +300,7 @@ impl Sim {
         if !self.launches.iter().all(super::dispatch::Running::ended) {
             return Ok(());
         }
+        engines.node_ended(&mut self.memory)?;
         self.launches.clear();
         self.groups.clear();
         self.free_slots.clear();

@@ -200,13 +200,16 @@ impl Memory {
     /// What the lanes of a load with scope learn together.
     fn observed(&self, unit: Unit, op: &Operation) -> Option<Rc<Clock>> {
         let system = op.scope == super::space::Scope::System;
+        let seen = &self.actors.get(unit.actor).seen;
         let mut learned: Option<Rc<Clock>> = None;
         let mut last = None;
         for lane in (0..LANES).filter(|lane| op.global >> lane & 1 != 0) {
             if last.replace(op.address[lane]) == Some(op.address[lane]) {
                 continue;
             }
-            if let Some(clock) = self.observe(op.address[lane], op.bytes as u64, system, unit.rank) {
+            // Most polls find what they found before.
+            let clock = self.observe(op.address[lane], op.bytes as u64, system, unit.rank);
+            if let Some(clock) = clock.filter(|clock| !seen.covers(clock)) {
                 match &mut learned {
                     None => learned = Some(clock),
                     Some(known) => join_shared(known, &clock, self.actors.floor),

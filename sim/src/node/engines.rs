@@ -126,7 +126,7 @@ impl EngineSet {
         Ok(moved)
     }
 
-    /// All kernels on `rank` have ended: nothing that they posted may be left.
+    /// All kernels on `rank` have ended: no copy that they posted may be left. A signal may be: others wait for it.
     ///
     /// # Errors
     /// A copy in flight, or a batch that was never committed.
@@ -135,8 +135,8 @@ impl EngineSet {
             return Ok(());
         }
         self.drain_doorbells(memory)?;
-        for engine in self.engines.iter_mut().filter(|engine| engine.id().rank == rank) {
-            if !engine.is_drained() {
+        for engine in self.engines.iter().filter(|engine| engine.id().rank == rank) {
+            if engine.has_copies_left(memory) {
                 let left = engine.rung() - engine.position();
                 return Err(engine.fault(&[], EngineFaultKind::InFlightAtExit { left }));
             }
@@ -146,6 +146,24 @@ impl EngineSet {
                 if left != 0 {
                     return Err(engine.fault(&[], EngineFaultKind::NeverCommitted { left }));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// All kernels of the node have ended: nothing at all may be left, and the host learns what engines did.
+    ///
+    /// # Errors
+    /// Packets that are not carried out.
+    pub fn check_all_ended(&mut self, memory: &mut Memory) -> Exec {
+        if self.standing {
+            return Ok(());
+        }
+        self.drain_doorbells(memory)?;
+        for engine in &mut self.engines {
+            if !engine.is_drained() {
+                let left = engine.rung() - engine.position();
+                return Err(engine.fault(&[], EngineFaultKind::InFlightAtExit { left }));
             }
             engine.settle(memory)?;
             memory.engine_done(engine.actor());

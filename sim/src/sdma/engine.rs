@@ -266,6 +266,31 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether packets up to the doorbell are left that read or write somebody's bytes: copies and fills, or what cannot be
+    /// read. Waits, atomics, fences and the like carry nothing. Changes nothing.
+    pub fn has_copies_left(&self, memory: &dyn EngineMemory) -> bool {
+        let mut at = self.position;
+        if let Some(running) = &self.running {
+            if running.packet.carries_bytes() {
+                return true;
+            }
+            at += u64::from(running.dwords) * 4;
+        }
+        while at < self.rung {
+            let end = self.rung.min(at + self.memory.ring_bytes - at % self.memory.ring_bytes);
+            // The header and what comes behind it, as far as the longest form without data.
+            let dwords: Vec<u32> = (at..end.min(at + 64))
+                .step_by(4)
+                .map_while(|at| memory.peek(self.address(at), 4).map(|dword| dword as u32))
+                .collect();
+            match decode(&dwords, self.set) {
+                Ok(decoded) if !decoded.packet.carries_bytes() => at += u64::from(decoded.dwords) * 4,
+                _ => return true,
+            }
+        }
+        false
+    }
+
     /// What it is doing, in words; `None` if it is idle. `describe` names addresses.
     pub fn waits(&self, describe: &dyn Fn(u64) -> Option<String>, peek: &dyn Fn(u64) -> Option<u32>) -> Option<String> {
         if self.is_idle() {

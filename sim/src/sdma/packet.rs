@@ -145,6 +145,21 @@ pub struct Decoded {
     pub dwords: u32,
 }
 
+impl Packet {
+    /// Whether it moves bytes that a kernel may use again too early: copies, swaps, fills, writes.
+    pub(super) const fn carries_bytes(&self) -> bool {
+        matches!(
+            self,
+            Self::Copy { .. }
+                | Self::Broadcast { .. }
+                | Self::SubWindow(_)
+                | Self::Swap { .. }
+                | Self::Fill { .. }
+                | Self::Write { .. }
+        )
+    }
+}
+
 /// Reads the packet that begins at `dwords[0]`. `dwords` are all that may belong to it: up to the ring end or the doorbell.
 ///
 /// # Errors

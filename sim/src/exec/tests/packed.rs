@@ -85,3 +85,46 @@ fn dot_products() {
     assert_eq!(p(Op::VDot2F32F16, &[0x3c00_4000, 0x4000_4000, f(1.0)]), f(7.0));
     assert_eq!(p(Op::VDot2F32Bf16, &[0x3f80_4000, 0x4000_4000, f(1.0)]), f(7.0));
 }
+
+/// What LLVM assembles `1.0` to at an operand is its inline code where its pattern fits the operand's type.
+#[test]
+fn an_inline_float_is_a_brain_float_where_one_is_taken() {
+    let one = Operand::InlineFloat(InlineFloat::One);
+    let mut wave = wave();
+    run(&mut wave, &inst(Op::VCvtF32Bf16, Format::Vop1, V4, &[one]));
+    assert_eq!(wave.vgprs[4][0], f(1.0));
+    // 3.0 in the low half, 5.0 in the high one, times 1.0 in the low half; 0.5 is added.
+    wave.vgprs[0] = [0x40a0_4040; 64];
+    wave.vgprs[1] = [f(0.5); 64];
+    let mut dot = inst(Op::VDot2F32Bf16, Format::Vop3p, V4, &[V0, one, Operand::Vgpr(1)]);
+    run(&mut wave, &dot);
+    assert_eq!(wave.vgprs[4][0], f(3.5));
+    dot.mods.op_sel_hi &= !2;
+    run(&mut wave, &dot);
+    assert_eq!(wave.vgprs[4][0], f(8.5), "both products take the constant's low half");
+}
+
+/// The 16-bit instructions that keep the other half of their destination on gfx9, and one that does not.
+#[test]
+fn some_half_precision_results_keep_the_other_half() {
+    for (op, format, keeps) in [
+        (Op::VMacF16, Format::Vop2, true),
+        (Op::VMadF16, Format::Vop3, true),
+        (Op::VFmaF16, Format::Vop3, true),
+        (Op::VMulF16, Format::Vop2, false),
+        (Op::VMulF16, Format::Vop3, false),
+    ] {
+        let mut wave = wave();
+        wave.vgprs[0] = [0x3c00; 64];
+        wave.vgprs[4] = [0xabcd_0000; 64];
+        let sources = match op {
+            Op::VMulF16 => vec![V0, V0],
+            // The accumulator of v_mac is its destination.
+            Op::VMacF16 => vec![V0, V0, V4],
+            _ => vec![V0, V0, V0],
+        };
+        run(&mut wave, &inst(op, format, V4, &sources));
+        let high = wave.vgprs[4][0] >> 16;
+        assert_eq!(high, if keeps { 0xabcd } else { 0 }, "{op:?} {format:?}");
+    }
+}
