@@ -202,7 +202,12 @@ fn everything_compiles_links_and_stays_small() {
                 (instructions(&asm).len(), metadata(&asm, ".vgpr_count"), metadata(&asm, ".sgpr_count"));
             println!("{:40} {}: {count} instructions, {vgprs} VGPRs, {sgprs} SGPRs", name, target.name);
             // mori's need 36 (aggregated, one queue) to 46; a spill would show as scratch.
-            let most = if name.starts_with("independent") { 46 } else { 36 };
+            // There are no figures of mori's for a wait with a copy and for broadcasts, which are two packets a lane and more.
+            let most = match name.starts_with("independent") || name.starts_with("broadcast") {
+                true if !name.starts_with("independent, ") => 64,
+                true => 46,
+                false => 36,
+            };
             assert!(vgprs <= most && sgprs < 102, "{name}: {vgprs} VGPRs, {sgprs} SGPRs");
             assert_eq!(metadata(&asm, ".private_segment_fixed_size"), 0, "{name}");
             assert_eq!(metadata(&asm, ".kernarg_segment_size"), 228, "{name}: no hidden arguments");
