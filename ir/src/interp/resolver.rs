@@ -52,8 +52,12 @@ pub fn resolve<'k>(
     let launch = &kernel.launch;
     for (dims, out, what) in [(&launch.grid, &mut grid, "grid"), (&launch.block, &mut block, "block")] {
         for (slot, dim) in out.iter_mut().zip(dims) {
-            *slot = eval_dim(dim, wheres).filter(|v| (0..=i64::from(u32::MAX)).contains(v)).ok_or_else(|| {
-                Diagnostic::error(Code::BAD_LAUNCH, launch.span, format!("{what} extent `{dim}` cannot be launched"))
+            let value = eval_dim(dim, wheres);
+            *slot = value.filter(|v| (1..=i64::from(u32::MAX)).contains(v)).ok_or_else(|| {
+                let value = value.map_or("not known".to_owned(), |v| v.to_string());
+                let message = format!("{what} extent `{dim}` is {value} in this launch, needs 1 to {}", u32::MAX);
+                Diagnostic::error(Code::BAD_LAUNCH, launch.span, message)
+                    .help("give the `where` parameters other values in the run block")
             })?;
         }
     }
@@ -62,7 +66,8 @@ pub fn resolve<'k>(
         return Err(Diagnostic::error(Code::BAD_LAUNCH, launch.span, format!("block of {threads} threads")));
     }
     if grid.iter().try_fold(1i64, |p, g| p.checked_mul(*g)).is_none_or(|n| n > 1 << 24) {
-        return Err(Diagnostic::error(Code::TOO_LARGE, launch.span, "grid of more than 2^24 CTAs"));
+        let message = format!("a grid of {grid:?} is more than the 2^24 CTAs that can be run here");
+        return Err(Diagnostic::error(Code::TOO_LARGE, launch.span, message).help("run a smaller grid"));
     }
     let queues = crate::env::signal_queues(kernel)?;
     let out = RKernel {
@@ -151,7 +156,9 @@ impl<'k> Resolver<'k, '_> {
         }
         let count = shape.iter().try_fold(1i64, |p, e| p.checked_mul(*e));
         if count != Some(layout.elements()) {
-            return err(Code::LAYOUT_SHAPE, span, format!("layout of `{name}` has {} elements", layout.elements()));
+            let message = format!("layout of `{name}` has {} elements, its shape {shape:?} has not", layout.elements());
+            return Err(Diagnostic::error(Code::LAYOUT_SHAPE, span, message)
+                .help("the extents of the shard iters multiply to the number of elements"));
         }
         let storage = layout.storage().map_err(place)?;
         // With constants only, the verifier has seen it.

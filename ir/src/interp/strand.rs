@@ -134,7 +134,8 @@ impl<'r, 'k> Strand<'r, 'k> {
                         threads.push((*t, lo, hi));
                     }
                 }
-                if !threads.is_empty() {
+                // An empty body does nothing, however often: it would take no step that counts towards the limit.
+                if !threads.is_empty() && !body.is_empty() {
                     let mut frame = Frame { body, next: 0, mask: mask.clone(), repeat: None };
                     let state = Loop { slot: *slot, threads };
                     frame.enter(state, cta);

@@ -206,8 +206,9 @@ impl World<'_, '_> {
         }
         let count = bounds.iter().try_fold(1i64, |p, (lo, hi)| p.checked_mul(hi - lo));
         if count.is_none_or(|n| n > MAX_ELEMENTS) {
-            let message = format!("region of `{}` has more than {MAX_ELEMENTS} elements", b.name);
-            return Err(Diagnostic::error(Code::TOO_LARGE, r.span, message));
+            let have = count.map_or("more than 2^63".to_owned(), |n| n.to_string());
+            let message = format!("region of `{}` has {have} elements, at most {MAX_ELEMENTS} can be run here", b.name);
+            return Err(Diagnostic::error(Code::TOO_LARGE, r.span, message).help("copy smaller parts in a loop"));
         }
         let rank = match at {
             Where::Device(rank, _) => rank,
