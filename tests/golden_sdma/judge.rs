@@ -72,7 +72,7 @@ impl Case<'_> {
             Some(_) => before.iter().map(|(id, state)| (*id, state.clone())).collect(),
             None => Vec::new(),
         };
-        let mut ran = self.world.run(kernel, step, &watched)?;
+        let mut ran = self.world.run(kernel, step, step.hangs || self.row.doc_conflict, &watched)?;
         if !ran.ended && !step.hangs && self.row.doc_conflict {
             ran.ended = self.reads_one_unit(step, &before)?;
         }
@@ -118,7 +118,7 @@ impl Case<'_> {
             return Err("does not end, and no ring is full".to_owned());
         }
         self.conflicts += 1;
-        self.world.finish()
+        self.world.finish(false)
     }
 
     /// Who came back.

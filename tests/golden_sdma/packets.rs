@@ -85,7 +85,7 @@ fn posted_from(start: u64, post: &str, lanes: Vec<[i64; 6]>) -> (Vec<[u32; 8]>, 
     let ring = PATTERN.to_le_bytes().repeat(facts().ring_bytes as usize / 4);
     let states = BTreeMap::from([(QUEUE, State { counters: Counters::at(start), ring: ring.clone() })]);
     let mut world = World::new(&row(), &object, &states, 1).expect(post);
-    let ran = world.run("k", &step(lanes.clone()), &[]).unwrap_or_else(|why| panic!("{post}: {why}"));
+    let ran = world.run("k", &step(lanes.clone()), false, &[]).unwrap_or_else(|why| panic!("{post}: {why}"));
     assert!(ran.ended, "{post} does not end");
     assert_eq!(world.returned().expect(post).len(), lanes.len(), "{post}: lanes that came back");
     for id in world.queues() {

@@ -22,6 +22,9 @@ const EVENT_DISTANCE: u64 = 400;
 /// Instructions after which a launch that has not ended hangs: the golden file's own limit.
 const HANGS_AFTER: u64 = 20_000;
 
+/// Instructions after which a launch that should end is given up.
+const ENDS_WITHIN: u64 = 4_000_000;
+
 /// Counters and ring of a queue.
 #[derive(Clone, PartialEq)]
 pub(crate) struct State {
@@ -122,8 +125,8 @@ impl World {
         Ok(State { counters, ring: told(self.node.ring(&mut self.sim.memory, id))? })
     }
 
-    /// Runs a step. `watched` are queues whose changes are put down in order.
-    pub(crate) fn run(&mut self, kernel: &str, step: &Step, watched: &[(QueueId, State)]) -> Res<Ran> {
+    /// Runs a step, for long if it may not hang. `watched` are queues whose changes are put down in order.
+    pub(crate) fn run(&mut self, kernel: &str, step: &Step, may_hang: bool, watched: &[(QueueId, State)]) -> Res<Ran> {
         for (slot, value) in &step.signals {
             self.fire(Event::Signal { slot: *slot, value: *value })?;
         }
@@ -136,17 +139,18 @@ impl World {
         }
         if !ran.ended {
             ran.ended = match watched.is_empty() {
-                true => self.finish()?,
+                true => self.finish(may_hang)?,
                 false => self.watch(watched, &mut ran.order)?,
             };
         }
         Ok(ran)
     }
 
-    /// Lets the launch end; whether it does. Several waves get as many instructions each as one.
-    pub(crate) fn finish(&mut self) -> Res<bool> {
+    /// Lets the launch end; whether it does. Where it may hang, each wave gets as many instructions as the file gave one.
+    pub(crate) fn finish(&mut self, may_hang: bool) -> Res<bool> {
         let waves = u64::from(self.done.1 / GFX950.warp_size).max(1);
-        Ok(told(self.sim.run_for(&mut NoEngines, HANGS_AFTER * waves))? == Outcome::Ended)
+        let limit = if may_hang { HANGS_AFTER * waves } else { ENDS_WITHIN };
+        Ok(told(self.sim.run_for(&mut NoEngines, limit))? == Outcome::Ended)
     }
 
     /// The threads that came back from their call in the last launch.
