@@ -100,6 +100,10 @@ fn what_is_not_well_formed_is_refused() {
     assert!(matches!(verify(row(), &[4, 9]), Err(LayoutError::SizeMismatch { .. })));
     let overlap = TileLayout::from_shard(vec![m(4, 4), m(8, 1)]);
     assert_eq!(verify(overlap, &[4, 8]), Err(LayoutError::NotInjective { first: 4, second: 8 }));
+    // A stride that is just what the smaller iters reach.
+    let touching = TileLayout::from_shard(vec![m(3, 1), m(2, 2)]);
+    assert_eq!(verify(touching, &[3, 2]), Err(LayoutError::NotInjective { first: 1, second: 4 }));
+    assert_eq!(verify(TileLayout::from_shard(vec![m(3, 1), m(2, 3)]), &[3, 2]), Ok(()));
     let lanes = TileLayout::from_shard(vec![on(64, 1, Axis::LaneId)]);
     assert!(matches!(verify(lanes, &[64]), Err(LayoutError::CoordinateRange { at: 63, limit: 32, .. })));
     let mut twice = TileLayout::from_shard(vec![on(32, 1, Axis::LaneId)]);
