@@ -45,7 +45,8 @@ pub use tilewright_ir::{
 pub use tilewright_lanes::{Intrinsics, LaneCtx};
 pub use tilewright_passes::select::partition::{self, gate, plan_elements, plan_vectors, plan_vectors_as};
 pub use tilewright_passes::select::{
-    Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, Rewriter, VariantInfo,
+    Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Gate, Operand, ParamValue, Queues, Reject, Rewriter,
+    VariantInfo,
 };
 pub use tilewright_target::{Basis, Cost, Target, Vendor};
 
