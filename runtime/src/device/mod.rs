@@ -35,11 +35,14 @@ pub struct Launch<'a> {
     pub ranks: &'a [RankArgs],
 }
 
+/// A rank's buffers: name and contents.
+pub type RankBuffers = Vec<(String, Vec<u8>)>;
+
 /// What a launch left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// For each rank the contents of its buffers, in the order of the arguments.
-    pub buffers: Vec<Vec<(String, Vec<u8>)>>,
+    pub buffers: Vec<RankBuffers>,
     /// Instructions that waves executed.
     pub instructions: u64,
 }

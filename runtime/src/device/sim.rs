@@ -12,7 +12,7 @@ use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::{Counters, EngineSet, Node};
 use tilewright_target::{Target, mori_abi};
 
-use super::{ArgError, Launch, Outcome};
+use super::{ArgError, Launch, Outcome, RankBuffers};
 use crate::launch::{LaunchError, check_launch};
 
 /// Entries of a table of signal totals: the largest number of ranks.
@@ -194,7 +194,7 @@ impl SimNode {
     ///
     /// # Errors
     /// If they are another node's.
-    pub fn buffers(&mut self, prepared: &Prepared) -> Result<Vec<Vec<(String, Vec<u8>)>>, SimError> {
+    pub fn buffers(&mut self, prepared: &Prepared) -> Result<Vec<RankBuffers>, SimError> {
         let mut all = Vec::new();
         for buffers in &prepared.placed.buffers {
             let mut read = Vec::new();
