@@ -34,6 +34,8 @@ pub struct Options {
     pub extra: Lowerings,
     /// Name and text of the source that the module's places are in: the code object then has line tables.
     pub source: Option<(String, String)>,
+    /// Check calls of copy engines, with a trap at the first misuse?
+    pub sdma_debug: bool,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             linker: LinkerChoice::default(),
             extra: Lowerings::default(),
             source: None,
+            sdma_debug: false,
         }
     }
 }
@@ -94,7 +97,7 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
     let machine = Machine::shared(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let source = options.source.as_ref().map(|(file, text)| Source { file, text });
-    let emission = Emission { target, hooks: &AmdHooks, extra: &options.extra, source };
+    let emission = Emission { target, hooks: &AmdHooks, extra: &options.extra, source, sdma_debug: options.sdma_debug };
     let llvm = emit_module(&context, &machine, module, emission)?;
     let emitted = machine.emit(llvm, Output { ir: options.ir, asm: options.asm, object: options.link })?;
     let hsaco = match (&emitted.object, options.link) {

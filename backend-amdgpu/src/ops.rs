@@ -23,6 +23,8 @@ pub(crate) fn emit(e: &mut Emitter<'_, '_, '_>, op: &PrimOp, span: Span) -> Resu
             sdma(e, span)?.post_wait(&wait, peer, queue, coop, op.attr_bool("aggregate"))
         }
         "sdma.post_wait_signal" => {
+            let count = e.index(arg_expr(op, 1, span)?)?;
+            sdma(e, span)?.check_expected(count)?;
             let (source, expected, peer) = (rank(e, op, 0, span)?, word(e, op, 1, span)?, rank(e, op, 2, span)?);
             let signal_queue = queue_no(e, signal_queue_of(op), op, span)?;
             let (queue, coop) = (queue(e, op, span)?, coop(e, op, span)?);
@@ -69,7 +71,9 @@ fn sdma<'e, 'ctx>(e: &'e Emitter<'_, '_, 'ctx>, span: Span) -> Result<Sdma<'e, '
     let missing = || Error::unsupported(span, format!("{} has no copy engines that a kernel can drive", e.target.name));
     let facts = e.target.sdma.as_ref().ok_or_else(missing)?;
     let comm = e.devcomm(span)?;
-    Ok(Sdma::new(e.g, comm, facts, e.target.warp_size, StoreWait::Waitcnt).with_block(e.shape.block))
+    Ok(Sdma::new(e.g, comm, facts, e.target.warp_size, StoreWait::Waitcnt)
+        .with_block(e.shape.block)
+        .with_debug(e.sdma_debug))
 }
 
 /// `sdma.put(dst, src, peer, bytes)`, `sdma.get` and `sdma.put_ptr`, which differ only in whose memory is where.

@@ -35,7 +35,8 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Em
     }
     let machine = Machine::shared(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
     let context = Context::create();
-    let emission = Emission { target, hooks: &CudaHooks { target }, extra: &options.extra, source: None };
+    let emission =
+        Emission { target, hooks: &CudaHooks { target }, extra: &options.extra, source: None, sdma_debug: false };
     let llvm = emit_module(&context, &machine, module, emission)?;
     machine.emit(llvm, Output { ir: options.ir, asm: true, object: false })
 }

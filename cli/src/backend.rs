@@ -115,6 +115,7 @@ fn make_amdgpu(module: &Module, text: &str, target: &Target, options: &Options) 
         linker: amdgpu::link::LinkerChoice::new(options.lld.clone()),
         source: file.map(|file| (file.clone(), text.to_owned())),
         extra: crate::extension::lowerings(&options.extensions),
+        sdma_debug: options.sdma_debug,
         ..amdgpu::Options::default()
     };
     match amdgpu::compile(module, target, &wanted) {

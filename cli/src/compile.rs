@@ -33,6 +33,8 @@ pub struct Options {
     /// Look for layouts that would make copies better, for the report. This compiles kernels with copies that could be
     /// better several times over.
     pub suggest: bool,
+    /// Check calls of the copy engines in the kernel, which traps at the first misuse (AMD; costs instructions).
+    pub sdma_debug: bool,
 }
 
 /// What a compile yields.

@@ -109,7 +109,7 @@ pub enum FaultKind {
     #[error(transparent)]
     Memory(#[from] crate::mem::MemFault),
     /// `s_trap`.
-    #[error("the kernel trapped with code {code}")]
+    #[error("{}", trap(*.code))]
     Trap {
         /// Its operand.
         code: u32,
@@ -255,6 +255,14 @@ impl fmt::Display for Lines<'_> {
             write!(f, "{}  {line}", if index == 0 { "" } else { "\n" })?;
         }
         Ok(())
+    }
+}
+
+/// What a trap says: traps of `--sdma-debug` have codes of their own.
+fn trap(code: u32) -> String {
+    match tilewright_target::sdma::Misuse::of_code(code) {
+        Some(misuse) => format!("{} (sdma-debug, trap {code})", misuse.sentence()),
+        None => format!("the kernel trapped with code {code}"),
     }
 }
 

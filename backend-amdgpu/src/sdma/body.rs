@@ -73,7 +73,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     ) -> Result<()> {
         let g = &self.g;
         let packets = self.packets(group, body, signals, how)?;
-        let base = self.reserve(queue, group, packets.total)?;
+        let base = self.reserve(queue, group, packets.total, how.aggregate)?;
         let ring = self.queue_ptr(queue, handle::QUEUE_BUF, "ring")?;
         self.write_packets(ring, base, group, &packets, body, signals, how)?;
         self.stores_done()?;
@@ -81,6 +81,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
             return Ok(());
         }
         let end = g.add(base, packets.total, "end")?;
+        self.check_turn(queue, base, group)?;
         self.await_turn(queue, base)?;
         match group.leads {
             Some(leads) => g.if_then(leads, "publish", || self.ring(queue, end)),

@@ -5,6 +5,7 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
+use tilewright_target::sdma::Misuse;
 
 use super::body::{Body, How, Signals};
 use super::{Int, PostOptions, QueueNo, Result, Sdma};
@@ -35,6 +36,11 @@ impl<'ctx> Sdma<'_, 'ctx> {
         };
         let chunked = self.is_chunked(options.max_bytes);
         self.if_all(&[self.acts(options.coop)?, post.queue.exists, some], "broadcast", || {
+            self.forbid(Misuse::BroadcastMisaligned, || {
+                let apart = g.builder.build_xor(post.dst[0], post.dst[1], "")?;
+                let low = g.and(apart, g.i64(self.facts.broadcast_congruence_mask.into()), "low")?;
+                g.cmp(IntPredicate::NE, low, g.i64(0), "shifted")
+            })?;
             self.for_each_lane(options.coop, || {
                 let [first, second] = post.dst;
                 if !chunked {

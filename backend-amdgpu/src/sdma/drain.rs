@@ -6,6 +6,7 @@
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
 use tilewright_target::mori_abi::{in_dev_comm, sdma_context, sdma_queue_device_handle as handle};
+use tilewright_target::sdma::Misuse;
 
 use super::queue::Queue;
 use super::{Coop, Int, QueueNo, Result, Sdma};
@@ -54,7 +55,13 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let posted = self.load_agent(posted_at, "posted")?;
         let committed = self.load_agent(committed_at, "committed.now")?;
         let open = g.cmp(IntPredicate::NE, posted, committed, "open")?;
-        g.if_then(open, "commit.ring", || self.ring(queue, posted))
+        g.if_then(open, "commit.ring", || {
+            self.forbid(Misuse::CommittedTwice, || {
+                let now = self.load_agent(committed_at, "committed.again")?;
+                g.cmp(IntPredicate::NE, now, committed, "moved")
+            })?;
+            self.ring(queue, posted)
+        })
     }
 
     /// Waits until one queue has drained to its last rung packet. With warp and block scope the first thread polls and the
@@ -105,6 +112,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     fn drain(&self, queue: &Queue<'ctx>) -> Result<()> {
+        self.check_committed(queue)?;
         let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
         let rptr = self.queue_ptr(queue, handle::RPTR, "rptr")?;
         let target = self.load_agent(committed, "target")?;
@@ -113,6 +121,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
 
     /// Each active lane polls its slot for signals of `sender` on a queue until the count is at least `expected` (64-bit).
     pub fn wait_signal(&self, sender: Int<'ctx>, queue: QueueNo<'ctx>, expected: Int<'ctx>) -> Result<()> {
+        self.check_source(sender)?;
         self.if_all(&[queue.exists], "wait", || {
             let pool = self.comm_ptr(in_dev_comm(sdma_context::SIGNAL_BUF), "signals")?;
             let slot = self.slot_in(pool, sender, queue.number)?;

@@ -11,6 +11,7 @@
 
 mod body;
 mod broadcast;
+mod debug;
 mod drain;
 mod lanes;
 mod memory;
@@ -88,6 +89,8 @@ pub struct Sdma<'a, 'ctx> {
     pub(crate) store_wait: StoreWait,
     /// Whether the workgroup's extents along y and z are known to be one.
     pub(crate) flat_block: [bool; 2],
+    /// Are calls checked, with a trap at the first misuse?
+    pub(crate) debug: bool,
 }
 
 impl<'a, 'ctx> Sdma<'a, 'ctx> {
@@ -100,7 +103,13 @@ impl<'a, 'ctx> Sdma<'a, 'ctx> {
         wave: u32,
         store_wait: StoreWait,
     ) -> Self {
-        Sdma { g, comm, facts, wave, store_wait, flat_block: [false; 2] }
+        Sdma { g, comm, facts, wave, store_wait, flat_block: [false; 2], debug: false }
+    }
+
+    /// Checks calls and traps at the first misuse, with a code of [`tilewright_target::sdma::Misuse`].
+    pub fn with_debug(mut self, debug: bool) -> Self {
+        self.debug = debug;
+        self
     }
 
     /// Says what is known of the workgroup's extents: those of one need no id to find the first thread.

@@ -35,6 +35,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
         })?;
         let base = self.of_lane(base, leader, "base")?;
         let end = g.add(base, packets.total, "end")?;
+        if how.aggregate {
+            self.check_batch(queue, end, Some(leads))?;
+        }
         let hint_at = self.read_index(queue)?;
         let hint = self.load_agent(hint_at, "hint")?;
         let full = self.is_short(end, hint)?;
@@ -49,6 +52,11 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let full_phi = g.phi(bool_ty, &[(&full, before)], "full")?;
         let unwritten_phi = g.phi(bool_ty, &[(&yes, before)], "unwritten")?;
         let open_phi = g.phi(bool_ty, &[(&yes, before)], "open")?;
+        let patience = match self.debug && !how.aggregate {
+            true => Some(g.phi(g.context.i64_type(), &[(&self.patience(), before)], "patience")?),
+            false => None,
+        };
+        let mut fewer = None;
         let [full, unwritten, open] =
             [full_phi, unwritten_phi, open_phi].map(|phi| phi.as_basic_value().into_int_value());
 
@@ -76,6 +84,10 @@ impl<'ctx> Sdma<'_, 'ctx> {
             let written = g.builder.build_not(unwritten, "written")?;
             let asks = g.and(g.and(open, leads, "")?, written, "asks")?;
             let rung = self.flag_if(asks, no, "turn", || self.try_publish(queue, base, end))?;
+            if let Some(left) = &patience {
+                let refused = g.and(asks, g.builder.build_not(rung, "")?, "refused")?;
+                fewer = Some(self.lose_patience(queue, left.as_basic_value().into_int_value(), refused)?);
+            }
             let follows = g.and(g.builder.build_not(leads, "")?, written, "follows")?;
             g.or(rung, follows, "posted")?
         };
@@ -87,6 +99,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
         self.sleep(1)?;
         for (phi, value) in [(full_phi, full), (unwritten_phi, unwritten), (open_phi, open)] {
             phi.add_incoming(&[(&value, sleep)]);
+        }
+        if let (Some(phi), Some(fewer)) = (patience, fewer) {
+            phi.add_incoming(&[(&fewer, sleep)]);
         }
         g.br(head)?;
         g.at(done);
@@ -120,7 +135,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// A condition evaluated where `asks` holds, and `otherwise` elsewhere.
-    fn flag_if(
+    pub(crate) fn flag_if(
         &self,
         asks: Int<'ctx>,
         otherwise: Int<'ctx>,

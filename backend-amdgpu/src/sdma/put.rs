@@ -56,6 +56,7 @@ pub(crate) struct Piece<'ctx> {
 impl<'ctx> Sdma<'_, 'ctx> {
     /// Posts a copy (mori's put, get and putPtr, which differ only in whose addresses they are given).
     pub fn post(&self, post: &Post<'ctx>, options: &PostOptions) -> Result<()> {
+        self.check_post(post, options)?;
         let some = match options.never_empty {
             true => None,
             false => Some(self.g.cmp(IntPredicate::NE, post.bytes, self.g.i64(0), "some")?),

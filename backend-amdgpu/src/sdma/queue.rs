@@ -10,6 +10,8 @@ use inkwell::values::PointerValue;
 use tilewright_backend_llvm::{Ordering, Scope};
 use tilewright_target::mori_abi::{in_dev_comm, sdma_context, sdma_queue_device_handle as handle};
 
+use tilewright_target::sdma::Misuse;
+
 use super::lanes::Group;
 use super::{Int, QueueNo, Result, Sdma};
 
@@ -70,6 +72,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let g = &self.g;
         let queues = g.zext64(self.num_queues()?, "")?;
         let exists = g.cmp(IntPredicate::ULT, number, queues, "queue.exists")?;
+        self.forbid(Misuse::QueueOutOfRange, || Ok(g.builder.build_not(exists, "no_queue")?))?;
         Ok(QueueNo { number: g.trunc32(number, "queue")?, exists: Some(exists) })
     }
 
@@ -85,7 +88,13 @@ impl<'ctx> Sdma<'_, 'ctx> {
 
     /// Reserves `bytes` (64-bit, uniform) for the group and waits until the ring has room. Yields the start position,
     /// uniform.
-    pub(crate) fn reserve(&self, queue: &Queue<'ctx>, group: &Group<'ctx>, bytes: Int<'ctx>) -> Result<Int<'ctx>> {
+    pub(crate) fn reserve(
+        &self,
+        queue: &Queue<'ctx>,
+        group: &Group<'ctx>,
+        bytes: Int<'ctx>,
+        aggregate: bool,
+    ) -> Result<Int<'ctx>> {
         let g = &self.g;
         let cached = self.queue_ptr(queue, handle::CACHED_WPTR, "cached_wptr")?;
         let hint_at = self.read_index(queue)?;
@@ -98,6 +107,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let hint = self.load_agent(hint_at, "hint")?;
         let hint = self.first_lane(hint, "hint.u")?;
         let end = g.add(base, bytes, "end")?;
+        if aggregate {
+            self.check_batch(queue, end, group.leads)?;
+        }
         let short = self.is_short(end, hint)?;
         g.if_then(short, "refresh", || {
             let rptr = self.queue_ptr(queue, handle::RPTR, "rptr")?;

@@ -50,6 +50,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
         coop: Coop,
         aggregate: bool,
     ) -> Result<()> {
+        self.check_source(source)?;
         self.if_all(&[signal_queue.exists], "wait_signal", || {
             let at = self.local_slot(source, signal_queue.number)?;
             let wait = WaitFor { at, compare: Compare::Ge, value: expected, mask: u32::MAX };

@@ -111,6 +111,8 @@ pub struct Emitter<'k, 'a, 'ctx> {
     pub shape: Shape,
     /// The kernel.
     pub kernel: &'k Kernel,
+    /// Are calls of copy engines checked, with a trap at the first misuse?
+    pub sdma_debug: bool,
     hooks: &'k dyn TargetHooks,
     extra: &'k Lowerings,
     names: Names<'ctx>,
@@ -142,6 +144,8 @@ pub struct Emission<'a> {
     pub extra: &'a Lowerings,
     /// With the text, the module gets line tables.
     pub source: Option<Source<'a>>,
+    /// Check calls of copy engines, with a trap at the first misuse.
+    pub sdma_debug: bool,
 }
 
 /// Emits every kernel of a lowered module into one LLVM module, ready for [`Machine::emit`].
@@ -186,8 +190,20 @@ fn emit_kernel<'ctx>(
     hooks.begin_kernel(&g, &shape)?;
     let memory = memory::Allocator::new(&g, kernel, hooks)?;
     let (names, lines) = (Names::default(), lines.map(|lines| &*lines));
-    let mut emitter =
-        Emitter { g, target, shape, kernel, hooks, extra, names, devcomm: None, memory, lines, written: 0 };
+    let mut emitter = Emitter {
+        g,
+        target,
+        shape,
+        kernel,
+        sdma_debug: cx.sdma_debug,
+        hooks,
+        extra,
+        names,
+        devcomm: None,
+        memory,
+        lines,
+        written: 0,
+    };
     abi::bind_parameters(&mut emitter, function)?;
     emitter.block(&kernel.body)?;
     builder.build_return(None)?;

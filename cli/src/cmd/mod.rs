@@ -164,7 +164,7 @@ impl Input {
     /// Compiles the file to the lowered module, with suggestions in the report; warnings and errors are told.
     fn compile(&self, session: &mut Session, target: &'static Target) -> Result<Compiled, Stop> {
         let (module, _) = crate::parse_and_verify(&self.text).map_err(|all| self.tell_all(session, &all))?;
-        self.compile_part(session, module, target, (Want::Nothing, true), &mut ())
+        self.compile_part(session, module, target, (Want::Nothing, true, false), &mut ())
     }
 
     /// Compiles the file as far as `want` says.
@@ -172,12 +172,12 @@ impl Input {
         &self,
         session: &mut Session,
         target: &'static Target,
-        want: Want,
+        (want, sdma_debug): (Want, bool),
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Stop> {
         // Parsed and verified first for its own sake: what is wrong on every target is told before what one refuses.
         let (module, _) = crate::parse_and_verify(&self.text).map_err(|all| self.tell_all(session, &all))?;
-        self.compile_part(session, module, target, (want, false), observer)
+        self.compile_part(session, module, target, (want, false, sdma_debug), observer)
     }
 
     /// Compiles items of the file, as far as it says, with suggestions in the report or without.
@@ -186,11 +186,11 @@ impl Input {
         session: &mut Session,
         module: Module,
         target: &'static Target,
-        (want, suggest): (Want, bool),
+        (want, suggest, sdma_debug): (Want, bool, bool),
         observer: &mut dyn Observer,
     ) -> Result<Compiled, Stop> {
         let file = Some(self.name.clone());
-        let options = Options { want, lld: session.env.lld.clone(), suggest, file, ..Options::default() };
+        let options = Options { want, lld: session.env.lld.clone(), suggest, file, sdma_debug, ..Options::default() };
         let compiled = compile_module(module, &self.text, target, &options, observer);
         let compiled = compiled.map_err(|all| self.tell_all(session, &all))?;
         self.tell(session, &compiled.warnings);

@@ -78,7 +78,12 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
         Op::SBarrier => Ok(Effect::Barrier),
         Op::SSleep => Ok(Effect::Yield),
         Op::SWaitcnt => Ok(wait_counters(immediate(inst))),
-        Op::STrap => Err(Fault::new(FaultKind::Trap { code: u32::from(immediate(inst) & 0xff) })),
+        Op::STrap => {
+            let fault = Fault::new(FaultKind::Trap { code: u32::from(immediate(inst) & 0xff) });
+            // The first lane that came here.
+            let lane = wave.exec().trailing_zeros() as usize;
+            Err(if lane < 64 { fault.lane(lane) } else { fault })
+        }
         Op::SBranch => Ok(branch(wave, inst, true)),
         Op::SCbranchScc0 | Op::SCbranchScc1 => {
             if checks && !wave.scc_init {

@@ -6,10 +6,12 @@
 
 pub mod gfx1250;
 pub mod gfx9;
+mod misuse;
 mod packet;
 #[cfg(test)]
 mod tests;
 
+pub use misuse::Misuse;
 pub use packet::{Field, PacketError, PacketForm, PacketSet, Tail};
 
 /// One known limit of the byte count of a linear copy packet.
