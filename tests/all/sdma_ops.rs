@@ -118,3 +118,15 @@ fn an_all_to_all_behind_flags() {
 fn a_batch_behind_a_wait_and_a_broadcast() {
     everywhere("batch", BATCH, 2);
 }
+
+#[test]
+fn queues_that_are_written_down_are_asked_for_at_launch() {
+    let asked = |text: &str| {
+        let compiled = compile_text(text, &GFX950, &Options::default()).unwrap_or_else(|all| panic!("{all:#?}"));
+        compiled.facts.values().next().map(|facts| facts.min_queues)
+    };
+    assert_eq!(asked(RELAY), Some(2));
+    assert_eq!(asked(GATED), Some(3), "`t % 2` is computed");
+    assert_eq!(asked(&RELAY.replace("256, queue = 0,", "256, 5,")), Some(6));
+    assert_eq!(asked(&RELAY.replace("signal_queue = 0", "signal_queue = 7")), Some(8));
+}
