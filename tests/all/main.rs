@@ -9,6 +9,7 @@ mod field_reports;
 mod held;
 mod malformed;
 mod peers;
+mod sdma_debug;
 mod sdma_ops;
 mod sdma_sizes;
 mod sim_launches;

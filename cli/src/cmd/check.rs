@@ -24,7 +24,7 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     let input = Input::read(&args.file)?;
     let module = match args.target {
         None => input.module(session)?,
-        Some(target) => input.compile_watched(session, target, crate::backend::Want::Nothing, &mut ())?.tile,
+        Some(target) => input.compile_watched(session, target, (crate::backend::Want::Nothing, false), &mut ())?.tile,
     };
     let count = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     let (kernels, runs) = (module.kernels().count(), module.runs().count());

@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// The ptxas that makes objects for CUDA targets [default: the one on PATH]
     #[arg(long, value_name = "PATH")]
     ptxas: Option<PathBuf>,
+    /// Check every call of the copy engines in the kernel, which traps at the first misuse; AMD targets
+    #[arg(long)]
+    sdma_debug: bool,
     /// Say as JSON on standard output what was written, or what went wrong; needs -o
     #[arg(long, requires = "output", conflicts_with = "print_after")]
     pub(super) json: bool,
@@ -87,7 +90,8 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         if needs_ptxas { Some(ptxas::find(args.ptxas.as_deref(), &session.env).map_err(Stop::Input)?) } else { None };
     let mut watcher = Watcher::new(&args.print_after);
     let clock = Clock::start();
-    let result = input.compile_watched(session, args.target, args.emit.want(args.target), &mut watcher);
+    let result =
+        input.compile_watched(session, args.target, (args.emit.want(args.target), args.sdma_debug), &mut watcher);
     session.print(&watcher.take_printed());
     if args.time {
         watcher.add("parse and machine code", clock.nanoseconds().saturating_sub(watcher.total()));

@@ -215,6 +215,14 @@ impl Input {
     }
 }
 
+/// `--sdma-debug` needs engines to check.
+fn check_sdma_debug(asked: bool, target: &Target) -> Result<(), Stop> {
+    match asked && target.sdma.is_none() {
+        true => Err(Stop::Usage(format!("--sdma-debug: {} has no SDMA engines that a kernel can drive", target.name))),
+        false => Ok(()),
+    }
+}
+
 /// Reads a target's name on the command line.
 fn parse_target(name: &str) -> Result<&'static Target, tilewright_target::UnknownTarget> {
     tilewright_target::lookup(name)

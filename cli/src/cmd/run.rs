@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// Simulate without the checks for races, initialisation and copies in flight: faster, and what is wrong may pass
     #[arg(long)]
     unchecked: bool,
+    /// Check every call of the copy engines in the kernel, which traps at the first misuse; AMD targets, on sim
+    #[arg(long)]
+    sdma_debug: bool,
     /// Run the device alone: no reference interpreter, no comparison; what the run block expects is still checked
     #[arg(long)]
     alone: bool,
@@ -73,13 +76,22 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         let targets = run.targets.as_deref().unwrap_or_default().join(", ");
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
+    super::check_sdma_debug(args.sdma_debug, target)?;
     let device = choose_device(args, target)?;
+    if args.sdma_debug && device.name() != "sim" {
+        return Err(Stop::Usage(format!("--sdma-debug is in the machine code, which {} does not run", device.name())));
+    }
     if args.seed.checked_add(args.seeds - 1).is_none() {
         let (seed, seeds) = (args.seed, args.seeds);
         return Err(Stop::Usage(format!("--seed {seed} with --seeds {seeds} goes beyond the last seed, {}", u64::MAX)));
     }
-    let compiled =
-        input.compile_part(session, part(&module, target), target, (Want::finished(target), true), &mut ())?;
+    let compiled = input.compile_part(
+        session,
+        part(&module, target),
+        target,
+        (Want::finished(target), true, args.sdma_debug),
+        &mut (),
+    )?;
     let outcomes = run_all((args, device), &input, &compiled, session)?;
     let text = if args.json {
         as_json((args, device), &input, &compiled, &outcomes)
