@@ -36,7 +36,7 @@ pub fn assemble(ptxas: &Path, target: &Target, ptx: &str) -> Result<Vec<u8>, Str
     let run = run.map_err(|e| format!("cannot run `{}`: {e}", ptxas.display()))?;
     if !run.status.success() {
         let words = String::from_utf8_lossy(&run.stderr);
-        return Err(format!("ptxas refuses the PTX for {}: {}", target.name, words.trim()));
+        return Err(format!("ptxas refuses the PTX for {} ({}): {}", target.name, run.status, words.trim()));
     }
     std::fs::read(&output).map_err(|e| format!("ptxas left no cubin: {e}"))
 }

@@ -159,7 +159,8 @@
 //! When a **blocking** `copy` returns, its source may be overwritten and its local destinations may be read by the
 //! scope that ran it. Nothing more: a peer may read what was put into its window only after a signal. `t = copy_async
 //! …;` says that only after `wait t;`. The copy may start any time before; `after flag[i] == e` holds it back until a
-//! local flag has a value.
+//! local flag has a value, `after hop from r` until rank r has done every notify of `hop` that `wait hop from r` would wait
+//! for here. A blocking copy waits for that too; when it returns its threads see what the flag or signal told of.
 //!
 //! `signal ready;` declares a signal. Each rank has a counter for each signal and source rank, which is never reset.
 //! `copy … , notify ready` adds exactly one to the counter at each destination rank per executed copy, when the data
@@ -263,6 +264,6 @@ pub use op::{OpRow, OpSet};
 pub use space::{Scope, Space};
 pub use span::Span;
 pub use stmt::{
-    Alloc, AttrValue, Block, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt,
-    StmtKind, TileKind, TileOp,
+    After, Alloc, AttrValue, Block, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source,
+    Stmt, StmtKind, TileKind, TileOp,
 };

@@ -77,7 +77,7 @@ pub const SENDER: &str = "r";
 /// Every count of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignalCounts {
-    /// One entry a `WaitSignal` statement, in the order of `walk_block`.
+    /// One entry a `WaitSignal` statement or copy that is held back by a signal, in the order of `walk_block`.
     pub waits: Vec<Result<WaitCount, Diagnostic>>,
     /// One entry a signal, in order of declaration.
     pub totals: Vec<SignalTotal>,
@@ -108,8 +108,8 @@ pub fn counts(kernel: &Kernel, warp: u32) -> SignalCounts {
     SignalCounts { waits, totals }
 }
 
-/// The number of notifies that the `nth` `WaitSignal` statement of the kernel (in the order of `walk_block`) waits for,
-/// since the launch.
+/// The number of notifies that the `nth` wait of the kernel (`WaitSignal` statements and copies that are held back by a
+/// signal, in the order of `walk_block`) is for, since the launch.
 ///
 /// # Errors
 /// TW0022 where the count is not known and not written; TW0021 where nothing notifies before the wait.

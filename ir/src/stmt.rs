@@ -260,14 +260,30 @@ pub struct CopyAttrs {
     pub carry_any: bool,
     /// `allow = unmeasured`: forms whose cost nobody measured may be taken.
     pub allow_unmeasured: bool,
-    /// `after flag[i] == epoch`: the copy starts once the local flag has this value.
-    pub after: Option<(Place, Expr)>,
+    /// `after flag[i] == epoch` or `after hop from prev`: what holds the copy back.
+    pub after: Option<After>,
     /// `variant = "name"`: force this variant.
     pub variant: Option<String>,
     /// `vec = 128`: force the width of each access, in bits.
     pub vec: Option<u32>,
     /// `plan = "name"`: force a plan of the peer-copy planner.
     pub plan: Option<String>,
+}
+
+/// What a copy waits for before it starts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum After {
+    /// `after flag[i] == epoch`: until the flag, in memory of this rank, has this value.
+    Flag(Place, Expr),
+    /// `after hop from prev`: until all notifies of a signal by a rank that precede this copy in program order have come.
+    Signal {
+        /// The signal.
+        signal: Name,
+        /// The notifying rank.
+        from: Expr,
+        /// Number of notifies since the launch, where it is written (`expected = e`).
+        expected: Option<Expr>,
+    },
 }
 
 /// How a posted copy becomes complete.

@@ -84,7 +84,8 @@ pub fn expect_lsa_rank(expr: &Expr, env: &Env) -> Result<(), Diagnostic> {
         ScalarTy::LsaSum => Err(rank_error(expr.span, "this may lie outside the node's ranks")
             .help("reduce it: `(…) % comm.lsa_size` is an lsa_rank again")),
         ScalarTy::WorldRank => Err(rank_error(expr.span, "expected an lsa_rank, found a world_rank")
-            .help("a peer on the node is named by its lsa_rank: use `comm.lsa_rank`, not `comm.rank`")),
+            .help("a peer on the node is named by its lsa_rank: use `comm.lsa_rank`, not `comm.rank`")
+            .help(OTHER_NODES)),
         other => {
             let message = format!("expected an lsa_rank, found {other}");
             let d = rank_error(expr.span, &message);
@@ -314,7 +315,7 @@ fn literal_operand_fits(a: &Expr, b: &Expr, common: ScalarTy) -> Result<(), Diag
 fn cast_type(to: ScalarTy, from: ScalarTy, span: Span) -> Result<ScalarTy, Diagnostic> {
     match to {
         ScalarTy::LsaRank if from == ScalarTy::WorldRank => {
-            Err(rank_error(span, "a world_rank is no lsa_rank").help("use `comm.lsa_rank`"))
+            Err(rank_error(span, "a world_rank is no lsa_rank").help("use `comm.lsa_rank`").help(OTHER_NODES))
         }
         ScalarTy::WorldRank if is_lsa(from) => {
             Err(rank_error(span, "an lsa_rank is no world_rank").help("use `comm.rank`"))
@@ -326,6 +327,10 @@ fn cast_type(to: ScalarTy, from: ScalarTy, span: Span) -> Result<ScalarTy, Diagn
         _ => Ok(to),
     }
 }
+
+/// Seed 001: "Only for peers on the same node (LSA). Cross-node goes through ccoGda."
+const OTHER_NODES: &str = "only peers on the same node can be copied to or from; cross-node goes through GDA (mori's `ccoGda`), which a \
+                           tile kernel does not drive";
 
 fn rank_error(span: Span, message: &str) -> Diagnostic {
     Diagnostic::error(Code::RANK_TYPE, span, message)

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use tilewright_ir::Span;
+use tilewright_target::sdma::Compare;
 
 /// Queues a peer: hardware cap, seed 001, "Turning it on".
 pub(crate) const QUEUES: usize = 8;
@@ -21,13 +22,47 @@ pub(crate) struct Address {
     pub(crate) byte: usize,
 }
 
+/// A word that an engine polls, of which it compares 32 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Word {
+    /// The low 32 bits at an address.
+    Memory(Address),
+    /// The signal slot of `source` and a queue id at a rank.
+    Signal { at: usize, source: usize, queue: usize },
+}
+
+/// What an engine waits for: `word & mask` compared with a value, unsigned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Poll {
+    pub(crate) word: Word,
+    pub(crate) compare: Compare,
+    pub(crate) mask: u32,
+    pub(crate) value: u32,
+    pub(crate) span: Span,
+}
+
 /// What an engine does in one go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     /// Copies bytes.
     Copy { dst: Address, src: Address, bytes: usize, span: Span },
+    /// Copies bytes to two destinations.
+    Broadcast { dst: [Address; 2], src: Address, bytes: usize, span: Span },
+    /// Waits, and all behind it.
+    Wait(Poll),
     /// Adds one to the slot of `source` in the signals of `at`.
     Signal { at: usize, source: usize, queue: usize },
+}
+
+impl Packet {
+    /// Units of the ring that it takes.
+    const fn units(&self) -> usize {
+        match self {
+            // Two, and one of slack (seed 001, "putBroadcast").
+            Packet::Broadcast { .. } => 3,
+            Packet::Copy { .. } | Packet::Wait(_) | Packet::Signal { .. } => 1,
+        }
+    }
 }
 
 /// One queue.
@@ -84,7 +119,7 @@ impl Engines {
                 q.batch_span = span;
             }
             q.batch.extend(packets);
-            if q.batch.len() > MAX_BATCH {
+            if q.batch.iter().map(Packet::units).sum::<usize>() > MAX_BATCH {
                 return Err(format!("{} packets without a commit fill the ring", q.batch.len()));
             }
             return Ok(());
@@ -134,6 +169,21 @@ impl Engines {
     /// Queues with packets that may run.
     pub(crate) fn busy(&self) -> &[usize] {
         &self.busy
+    }
+
+    /// What the `n`-th busy queue waits for, if its next packet is a wait.
+    pub(crate) fn parked(&self, n: usize) -> Option<Poll> {
+        match self.queues[*self.busy.get(n)?].rung.front()? {
+            Packet::Wait(poll) => Some(*poll),
+            _ => None,
+        }
+    }
+
+    /// Rank, peer and queue id of the `n`-th busy queue.
+    pub(crate) fn name(&self, n: usize) -> Option<(usize, usize, usize)> {
+        let id = *self.busy.get(n)?;
+        let pair = id / QUEUES;
+        Some((pair / self.ranks, pair % self.ranks, id % QUEUES))
     }
 
     /// Takes the next packet of the `n`-th busy queue; the caller does it at once.

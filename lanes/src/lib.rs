@@ -8,11 +8,13 @@
 //! - memory is sequentially consistent. Fences do nothing here; that one is missing is for the simulator to find.
 
 mod engine;
+mod engine_run;
 mod intrinsic;
 mod matrix;
 mod memory;
 mod ops;
 mod sched;
+mod sdma;
 #[cfg(test)]
 mod tests;
 mod trace;

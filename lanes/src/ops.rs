@@ -5,65 +5,32 @@ use tilewright_ir::interp::resolve::{RArg, RPlace, RPrim};
 use tilewright_ir::{Code, Diagnostic, Space, Span};
 use tilewright_target::VectorSpace;
 
-use crate::engine::{Address, Packet, QUEUES};
 use crate::intrinsic::LaneCtx;
-use crate::sched::{At, Cta, Machine, Mem};
+use crate::sched::{At, Cta, Machine};
 use crate::trace::{Access, Move};
 use crate::warp::{Flow, Wait, Warp, lanes_of};
 
-type Res<T> = Result<T, RunError>;
+pub(crate) type Res<T> = Result<T, RunError>;
 
-fn fault<T>(code: Code, span: Span, message: impl Into<String>) -> Res<T> {
+pub(crate) fn fault<T>(code: Code, span: Span, message: impl Into<String>) -> Res<T> {
     Err(Diagnostic::error(code, span, message))
 }
 
-/// Who posts or waits, as in mori's coop scopes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Coop {
-    Thread,
-    Warp,
-    Block,
-}
-
-impl Coop {
-    fn of(op: &RPrim<'_>) -> Coop {
-        match op.op.attr_sym("coop") {
-            Some("warp") => Coop::Warp,
-            Some("block") => Coop::Block,
-            _ => Coop::Thread,
-        }
-    }
-
-    /// Active lanes that take part: all, or the first thread of the scope if it is here.
-    fn lanes(self, warp: &Warp<'_, '_>, mask: u64) -> u64 {
-        match self {
-            Coop::Thread => mask,
-            Coop::Warp => mask & 1,
-            Coop::Block if warp.number == 0 => mask & 1,
-            Coop::Block => 0,
-        }
-    }
-}
-
-fn expr_arg<'a, 'k>(op: &'a RPrim<'k>, n: usize, span: Span) -> Res<&'a tilewright_ir::interp::typed::RExpr> {
+pub(crate) fn expr_arg<'a, 'k>(
+    op: &'a RPrim<'k>,
+    n: usize,
+    span: Span,
+) -> Res<&'a tilewright_ir::interp::typed::RExpr> {
     match op.args.get(n) {
         Some(RArg::Expr(e)) => Ok(e),
         _ => fault(Code::OP_OPERANDS, span, format!("operand {n} of `{}` must be a scalar", op.op.op)),
     }
 }
 
-fn place_arg<'a, 'k>(op: &'a RPrim<'k>, n: usize, span: Span) -> Res<&'a RPlace> {
+pub(crate) fn place_arg<'a, 'k>(op: &'a RPrim<'k>, n: usize, span: Span) -> Res<&'a RPlace> {
     match op.args.get(n) {
         Some(RArg::Place(p)) => Ok(p),
         _ => fault(Code::OP_OPERANDS, span, format!("operand {n} of `{}` must be a place", op.op.op)),
-    }
-}
-
-fn queue_of(op: &RPrim<'_>, span: Span) -> Res<usize> {
-    let queue = op.op.attr_int("queue").unwrap_or(0);
-    match usize::try_from(queue) {
-        Ok(q) if q < QUEUES => Ok(q),
-        _ => fault(Code::BAD_ATTR, span, format!("queue {queue}, there are {QUEUES}")),
     }
 }
 
@@ -84,18 +51,7 @@ impl<'r, 'k> Machine<'r, 'k> {
             "mem.wait_eq" => return self.wait_eq(cta, warp, op, mask, span),
             "nv.ldmatrix" => self.matrix(cta, warp, op, mask, true, span)?,
             "nv.stmatrix" => self.matrix(cta, warp, op, mask, false, span)?,
-            "sdma.put" => self.post(cta, warp, op, mask, true, span)?,
-            "sdma.get" => self.post(cta, warp, op, mask, false, span)?,
-            "sdma.signal" => self.post_signal(cta, warp, op, mask, span)?,
-            "sdma.commit" => {
-                let queue = queue_of(op, span)?;
-                for lane in lanes_of(Coop::of(op).lanes(warp, mask)) {
-                    let peer = self.rank(warp.eval(expr_arg(op, 0, span)?, lane) as i64, span)?;
-                    self.engines.commit(cta.rank, peer, queue);
-                }
-            }
-            "sdma.quiet_queue" => return self.quiet(cta, warp, op, mask, span),
-            "sdma.wait_signal" => return self.wait_signal(cta, warp, op, mask, span),
+            name if name.starts_with("sdma.") => return self.engine_op(cta, warp, op, mask, span),
             name => match self.options.intrinsics.find(name) {
                 Some(run) => run(&mut LaneCtx { machine: self, cta, warp, op, mask, span })?,
                 None => return fault(Code::UNKNOWN_OP, span, format!("nobody says what `{name}` does on lanes")),
@@ -190,7 +146,14 @@ impl<'r, 'k> Machine<'r, 'k> {
         Ok(())
     }
 
-    fn barrier(&mut self, cta: &mut Cta, warp: &mut Warp<'r, 'k>, scope: &str, mask: u64, span: Span) -> Res<Flow> {
+    pub(crate) fn barrier(
+        &mut self,
+        cta: &mut Cta,
+        warp: &mut Warp<'r, 'k>,
+        scope: &str,
+        mask: u64,
+        span: Span,
+    ) -> Res<Flow> {
         if mask != warp.full {
             let message = format!(
                 "barrier of scope {scope} is reached by {} of {} lanes of warp {}",
@@ -237,141 +200,5 @@ impl<'r, 'k> Machine<'r, 'k> {
             }
         }
         Ok(Flow::Next)
-    }
-
-    fn wait_signal(&mut self, cta: &Cta, warp: &Warp<'r, 'k>, op: &RPrim<'k>, mask: u64, span: Span) -> Res<Flow> {
-        let queue = queue_of(op, span)?;
-        for lane in lanes_of(mask) {
-            let from = warp.eval(expr_arg(op, 0, span)?, lane) as i64;
-            let needs = warp.eval(expr_arg(op, 1, span)?, lane) as i64;
-            let has = self.engines.signal(cta.rank, self.rank(from, span)?, queue);
-            if needs > 0 && has < needs as u64 {
-                return Ok(Flow::Wait(Wait::Signal { from, queue, has, needs }));
-            }
-        }
-        Ok(Flow::Next)
-    }
-
-    fn quiet(&mut self, cta: &mut Cta, warp: &mut Warp<'r, 'k>, op: &RPrim<'k>, mask: u64, span: Span) -> Res<Flow> {
-        let (queue, coop) = (queue_of(op, span)?, Coop::of(op));
-        if warp.stage == 0 {
-            for lane in lanes_of(coop.lanes(warp, mask)) {
-                let peer = self.rank(warp.eval(expr_arg(op, 0, span)?, lane) as i64, span)?;
-                if !self.engines.is_quiet(cta.rank, peer, queue) {
-                    return Ok(Flow::Wait(Wait::Quiet { peer, queue }));
-                }
-            }
-        }
-        match coop {
-            Coop::Thread => Ok(Flow::Next),
-            Coop::Warp => self.barrier(cta, warp, "warp", mask, span),
-            Coop::Block => self.barrier(cta, warp, "cta", mask, span),
-        }
-    }
-
-    /// `sdma.put` and `sdma.get`: one group for each wave and queue, its copies lane by lane, then its signals.
-    fn post(&mut self, cta: &Cta, warp: &Warp<'r, 'k>, op: &RPrim<'k>, mask: u64, is_put: bool, span: Span) -> Res<()> {
-        let (queue, coop) = (queue_of(op, span)?, Coop::of(op));
-        let mut groups: Vec<(usize, Vec<Packet>)> = Vec::new();
-        for lane in lanes_of(coop.lanes(warp, mask)) {
-            let peer = self.rank(warp.eval(expr_arg(op, 2, span)?, lane) as i64, span)?;
-            let bytes = warp.eval(expr_arg(op, 3, span)?, lane) as i64;
-            let Ok(bytes) = usize::try_from(bytes) else {
-                return fault(Code::OP_OPERANDS, span, format!("copy of {bytes} bytes"));
-            };
-            if bytes == 0 {
-                continue; // posts nothing, signals included
-            }
-            let dst = self.address(cta, warp, place_arg(op, 0, span)?, lane, bytes, span)?;
-            let src = self.address(cta, warp, place_arg(op, 1, span)?, lane, bytes, span)?;
-            let (here, there) = if is_put { (src, dst) } else { (dst, src) };
-            if here.rank != cta.rank || there.rank != peer {
-                let message = format!(
-                    "queue of rank {} towards rank {peer} is asked to copy between ranks {} and {}",
-                    cta.rank, here.rank, there.rank
-                );
-                return fault(Code::INTERNAL, span, message);
-            }
-            let packet = Packet::Copy { dst, src, bytes, span };
-            match groups.iter_mut().find(|(p, _)| *p == peer) {
-                Some((_, packets)) => packets.push(packet),
-                None => groups.push((peer, vec![packet])),
-            }
-        }
-        self.check_mode(op, groups.len(), span)?;
-        let flag = |name: &str| op.op.attr_bool(name);
-        for (peer, copies) in groups {
-            let mut signals = Vec::with_capacity(2);
-            for (at, wanted) in [(cta.rank, flag("local_signal")), (peer, flag("remote_signal"))] {
-                if wanted {
-                    signals.push(Packet::Signal { at, source: cta.rank, queue });
-                }
-            }
-            let packets = if flag("signal_per_copy") {
-                copies.into_iter().flat_map(|c| std::iter::once(c).chain(signals.iter().copied())).collect()
-            } else {
-                copies.into_iter().chain(signals).collect()
-            };
-            self.enqueue((cta.rank, peer, queue), packets, flag("aggregate"), span)?;
-        }
-        Ok(())
-    }
-
-    fn post_signal(&mut self, cta: &Cta, warp: &Warp<'r, 'k>, op: &RPrim<'k>, mask: u64, span: Span) -> Res<()> {
-        let queue = queue_of(op, span)?;
-        let mut peers: Vec<usize> = Vec::new();
-        for lane in lanes_of(Coop::of(op).lanes(warp, mask)) {
-            let peer = self.rank(warp.eval(expr_arg(op, 0, span)?, lane) as i64, span)?;
-            if !peers.contains(&peer) {
-                peers.push(peer);
-            }
-        }
-        self.check_mode(op, peers.len(), span)?;
-        for peer in peers {
-            let packet = Packet::Signal { at: peer, source: cta.rank, queue };
-            self.enqueue((cta.rank, peer, queue), vec![packet], false, span)?;
-        }
-        Ok(())
-    }
-
-    /// The promise of `mode = same_queue`: all lanes of the wave have one peer.
-    fn check_mode(&self, op: &RPrim<'_>, groups: usize, span: Span) -> Res<()> {
-        if op.op.attr_sym("mode") == Some("same_queue") && groups > 1 {
-            let message = format!("`same_queue` is promised, but lanes of one wave have {groups} peers");
-            return fault(Code::OP_OPERANDS, span, message);
-        }
-        Ok(())
-    }
-
-    fn enqueue(&mut self, key: (usize, usize, usize), packets: Vec<Packet>, aggregate: bool, span: Span) -> Res<()> {
-        let (rank, peer, queue) = key;
-        self.engines.post(key, packets, aggregate, span).or_else(|why| {
-            let message = format!("{why} (queue {queue} of rank {rank} towards rank {peer})");
-            fault(Code::DEADLOCK, span, message)
-        })
-    }
-
-    /// Start of a range that an engine copies, checked to lie inside the window.
-    fn address(
-        &self,
-        cta: &Cta,
-        warp: &Warp<'_, '_>,
-        place: &RPlace,
-        lane: u32,
-        bytes: usize,
-        span: Span,
-    ) -> Res<Address> {
-        let b = &self.k.buffers[place.buf];
-        // The bytes are counted apart, so only the first element is located here.
-        let at = self.locate(cta, warp, place, self.points(cta, warp, place, 1 << lane, span)?.of(lane), 1, span)?;
-        let Mem::Device(rank, buf) = at.mem else {
-            return fault(Code::OP_OPERANDS, span, format!("`{}` is no memory that an engine reaches", b.name));
-        };
-        let bit = at.element * i64::from(b.dtype.bits());
-        if bit % 8 != 0 {
-            return fault(Code::OP_OPERANDS, span, format!("copy starts inside a byte of `{}`", b.name));
-        }
-        let address = Address { rank, buf, byte: (bit / 8) as usize };
-        if self.holds(address, bytes) { Ok(address) } else { Err(self.beyond(address, bytes, span)) }
     }
 }

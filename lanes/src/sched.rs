@@ -7,7 +7,7 @@ use tilewright_ir::{Code, Diagnostic, Space, Span};
 use tilewright_target::Target;
 
 use crate::Options;
-use crate::engine::{Address, Engines, Packet};
+use crate::engine::Engines;
 use crate::memory::Allocation;
 use crate::trace::Access;
 use crate::values::Lanes;
@@ -98,7 +98,7 @@ pub(crate) struct Machine<'r, 'k> {
     pub(crate) options: &'r Options,
     pub(crate) ranks: usize,
     /// By rank and buffer number.
-    device: Vec<Vec<Allocation>>,
+    pub(crate) device: Vec<Vec<Allocation>>,
     pub(crate) engines: Engines,
     /// What the first warp accessed, where that is asked for.
     pub(crate) trace: Option<Vec<Access>>,
@@ -235,44 +235,6 @@ impl<'r, 'k> Machine<'r, 'k> {
         put_bits(self.data_mut(cta, warp, at), dtype, at.element, bits).ok_or_else(|| lost(span))
     }
 
-    /// Does one packet of the `n`-th busy queue.
-    fn engine_turn(&mut self, n: usize) -> Result<(), RunError> {
-        match self.engines.take(n) {
-            None => Ok(()),
-            Some(Packet::Signal { at, source, queue }) => {
-                self.engines.add(at, source, queue);
-                Ok(())
-            }
-            Some(Packet::Copy { dst, src, bytes, span }) => {
-                let data = self.range(src, bytes).map(<[u8]>::to_vec).ok_or_else(|| self.beyond(src, bytes, span))?;
-                let fault = self.beyond(dst, bytes, span);
-                let end = dst.byte.saturating_add(bytes);
-                let to = self.device[dst.rank][dst.buf].data_mut().get_mut(dst.byte..end).ok_or(fault)?;
-                to.copy_from_slice(&data);
-                Ok(())
-            }
-        }
-    }
-
-    fn range(&self, a: Address, bytes: usize) -> Option<&[u8]> {
-        self.device[a.rank][a.buf].data().get(a.byte..a.byte.checked_add(bytes)?)
-    }
-
-    /// Bytes of a buffer.
-    pub(crate) fn holds(&self, a: Address, bytes: usize) -> bool {
-        self.range(a, bytes).is_some()
-    }
-
-    /// The fault of a copy that leaves a buffer.
-    pub(crate) fn beyond(&self, a: Address, bytes: usize, span: Span) -> RunError {
-        let b = &self.k.buffers[a.buf];
-        let message = format!(
-            "copy of {bytes} bytes at byte {} of `{}` of rank {}, which has {} bytes",
-            a.byte, b.name, a.rank, b.bytes
-        );
-        Diagnostic::error(Code::OUT_OF_BOUNDS, span, message)
-    }
-
     fn check_guards(&self) -> Result<(), RunError> {
         for (rank, buffers) in self.device.iter().enumerate() {
             for (b, a) in self.k.buffers.iter().zip(buffers) {
@@ -363,12 +325,11 @@ impl Scheduler<'_, '_> {
             if self.ready.is_empty() && busy == 0 {
                 return Ok(());
             }
-            if self.turn()? {
+            if !self.ready.is_empty() && self.turn()? {
                 continue;
             }
-            if busy > 0 {
-                self.machine.engine_turn(self.rng.below(busy))?;
-            } else if !self.start_any() {
+            let moved = busy > 0 && self.machine.engine_turn(self.rng.below(busy))?;
+            if !moved && !self.start_any() {
                 return Err(self.deadlock());
             }
         }
@@ -485,6 +446,17 @@ impl Scheduler<'_, '_> {
             found = Some(match found {
                 None => Diagnostic::error(Code::DEADLOCK, *span, text),
                 Some(d) if d.labels.len() < 7 => d.also(*span, text),
+                Some(d) => d,
+            });
+        }
+        for n in 0..self.machine.engines.busy().len() {
+            let (Some(poll), Some(name)) = (self.machine.engines.parked(n), self.machine.engines.name(n)) else {
+                continue;
+            };
+            let text = self.machine.describe_parked(&poll, name);
+            found = Some(match found {
+                None => Diagnostic::error(Code::DEADLOCK, poll.span, text),
+                Some(d) if d.labels.len() < 7 => d.also(poll.span, text),
                 Some(d) => d,
             });
         }

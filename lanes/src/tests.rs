@@ -312,3 +312,99 @@ fn intrinsics_of_others() {
     });
     assert_eq!(run_seed(&source, &SM_90A, 0, &ops).expect("runs").0, 6);
 }
+
+/// The engine forwards: rank r puts to the next rank; that rank's engine waits for the signal and forwards one further.
+const RELAY: &str = "
+kernel k(comm: devcomm, a: window<u8>[64], b: window<u8>[64], c: window<u8>[64]) launch(grid = [1], block = [64])
+{
+    let n = comm.lsa_size;
+    let next = (me + 1) % n;
+    let prev = (me + n - 1) % n;
+    sdma.post_wait_signal(prev, 1, next, queue = 1, signal_queue = 0, coop = block);
+    sdma.put(c@next![0], b![0], next, 64, queue = 1, coop = block, remote_signal = true);
+    sdma.put(b@next![0], a![0], next, 64, queue = 0, coop = block, remote_signal = true);
+    sdma.wait_signal(prev, 1, queue = 1);
+    sdma.quiet(next, coop = block);
+}
+run k { ranks = 3; a = iota; expect c[7] == u8((rank + 1) % ranks * 64 + 7); }
+";
+
+#[test]
+fn engines_wait_for_signals() {
+    passes(RELAY, &GFX950, 3);
+    // Without the wait, the second hop may run before the first.
+    let wait = "sdma.post_wait_signal(prev, 1, next, queue = 1, signal_queue = 0, coop = block);";
+    let cut = RELAY.replace(wait, "");
+    assert!((0..40).any(|seed| run_seed(&cut, &GFX950, seed, &Intrinsics::new()).is_err()));
+    let two = RELAY.replace("post_wait_signal(prev, 1,", "post_wait_signal(prev, 2,");
+    fails(&two, &GFX950, Code::DEADLOCK, "has 0, needs 1", "sdma.wait_signal");
+    let left = two.replace("sdma.wait_signal(prev, 1, queue = 1);", "").replace("sdma.quiet(next, coop = block);", "");
+    fails(&left, &GFX950, Code::DEADLOCK, "is parked: the signal of queue 0 from rank", "sdma.post_wait_signal");
+    let batch = format!(
+        "{}, aggregate = true); sdma.put(c@next![0], b![0], next, 64, queue = 1, coop = block, aggregate = true, \
+         remote_signal = true); sdma.commit(next, queue = 1, coop = block);",
+        wait.trim_end_matches(");")
+    );
+    let put = "sdma.put(c@next![0], b![0], next, 64, queue = 1, coop = block, remote_signal = true);";
+    passes(&RELAY.replace(put, "").replace(wait, &batch), &GFX950, 3);
+}
+
+/// Each rank gates the copies to it: a peer's engine waits until this rank's flag has come.
+const GATED: &str = "
+kernel k(comm: devcomm, ready: window<u32>[8], one: window<u32>[8], a: window<u8>[8, 64], b: window<u8>[8, 64])
+    launch(grid = [1], block = [64])
+{
+    let t = thread.linear;
+    let n = comm.lsa_size;
+    if t < n {
+        let peer = lsa(t);
+        sdma.post_wait_mem_put_ptr(ready![t], 7, b@peer![me * 64], a![t * 64], peer, 64, queue = 1, remote_signal = true);
+        sdma.put(ready@peer![me], one![0], peer, 4, queue = 0);
+        sdma.wait_signal(peer, 1, queue = 1);
+        sdma.quiet(peer);
+    }
+}
+run k { ranks = 3; a = iota; one = 7; expect b[1, 5] == u8(rank * 64 + 5); }
+";
+
+#[test]
+fn engines_wait_for_memory() {
+    let source = GATED;
+    passes(source, &GFX950, 3);
+    let cut = source.replace("sdma.put(ready@peer![me], one![0], peer, 4, queue = 0);", "");
+    fails(&cut, &GFX950, Code::DEADLOCK, "has 0, needs 1", "sdma.wait_signal");
+    let left = cut.replace("sdma.wait_signal(peer, 1, queue = 1);", "").replace("sdma.quiet(peer);", "");
+    fails(&left, &GFX950, Code::DEADLOCK, "is parked: byte 0 of `ready` is", "sdma.post_wait_mem_put_ptr");
+    // A queue that is computed and is not there: nothing is posted, and nobody signals.
+    let none = source.replace("peer, 64, queue = 1,", "peer, 64, t + 8,");
+    fails(&none, &GFX950, Code::DEADLOCK, "has 0, needs 1", "sdma.wait_signal");
+    let ge =
+        source.replace("remote_signal", "cmp = ge, mask = 6, remote_signal").replace("ready![t], 7", "ready![t], 6");
+    passes(&ge, &GFX950, 3);
+    // No bytes: the wait and the signal.
+    let empty = source.replace("peer, 64, queue", "peer, 0, queue").replace("expect b[1, 5] == u8(rank * 64 + 5);", "");
+    passes(&empty, &GFX950, 0);
+    let nothing = empty.replace(", remote_signal = true", "");
+    fails(&nothing, &GFX950, Code::DEADLOCK, "has 0, needs 1", "sdma.wait_signal");
+}
+
+#[test]
+fn broadcasts() {
+    let source = "
+kernel k(comm: devcomm, a: window<u8>[64], b: window<u8>[64], c: window<u8>[64]) launch(grid = [1], block = [64])
+{
+    let n = comm.lsa_size;
+    let next = (me + 1) % n;
+    let prev = (me + n - 1) % n;
+    sdma.put_broadcast(b@next![0], c@me![32], a![0], next, me, 32, queue = 2, coop = warp, local_signal = true, remote_signal = true);
+    sdma.wait_signal(prev, 1, queue = 2);
+    sdma.wait_signal(me, 1, queue = 2);
+}
+run k { ranks = 3; a = iota; expect b[7] == u8((rank + ranks - 1) % ranks * 64 + 7); expect c[40] == u8(rank * 64 + 8); }
+";
+    passes(source, &GFX950, 6);
+    fails(&source.replace("![32], a", "![16], a"), &GFX950, Code::OP_OPERANDS, "low five bits", "sdma.put_broadcast");
+    // Each destination's signal is raised once, this rank's never.
+    let twice = source.replace("wait_signal(me, 1", "wait_signal(me, 2");
+    fails(&twice, &GFX950, Code::DEADLOCK, "has 1, needs 2", "sdma.wait_signal");
+}

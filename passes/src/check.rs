@@ -4,6 +4,7 @@
 //! it cannot select, so this is where our own tables decide first.
 
 use tilewright_ir::diag::Diagnostic;
+use tilewright_ir::op::{QueueArg, queue_of, signal_queue_of};
 use tilewright_ir::stmt::walk_block;
 use tilewright_ir::verify::{Level, verify_for};
 use tilewright_ir::{Alloc, Code, Kernel, ParamTy, PrimOp, Space, Span, StmtKind};
@@ -46,8 +47,10 @@ fn check_kernel(kernel: &Kernel, target: &Target, facts: &mut KernelFacts, error
             if let Some((why, help)) = refused_op(op, kernel, target) {
                 refuse(stmt.span, why, help);
             }
-            if let Some(queue) = op.attr_int("queue") {
-                facts.min_queues = facts.min_queues.max(u32::try_from(queue + 1).unwrap_or(u32::MAX));
+            for queue in [queue_of(op), signal_queue_of(op)] {
+                if let Some(QueueArg::Fixed(queue)) = queue {
+                    facts.min_queues = facts.min_queues.max(u32::try_from(queue + 1).unwrap_or(u32::MAX));
+                }
             }
         }
         StmtKind::Alloc(alloc) if alloc.space == Space::Shared => {

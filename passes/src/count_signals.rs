@@ -3,11 +3,11 @@
 //! The counts are part of the language (`tilewright_ir::signals`); this pass puts them into the waits as `expected = …`
 //! while the copies that notify are still there, and keeps what the runtime needs to know of each signal.
 //!
-//! Must hold afterwards: every `wait … from` has its `expected`.
+//! Must hold afterwards: every `wait … from` and `after … from` has its `expected`.
 
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::signals::{WaitCount, counts};
-use tilewright_ir::{Block, Expr, StmtKind};
+use tilewright_ir::{After, Block, Expr, StmtKind};
 
 use crate::pipeline::{PassCx, SignalFacts, State};
 
@@ -49,6 +49,13 @@ fn fill(block: &mut Block, counts: &mut impl Iterator<Item = Expr>) {
         match &mut stmt.kind {
             StmtKind::WaitSignal { expected, .. } => {
                 if let Some(count) = counts.next() {
+                    *expected = Some(count);
+                }
+            }
+            StmtKind::Tile(op) => {
+                if let Some(After::Signal { expected, .. }) = &mut op.attrs.after
+                    && let Some(count) = counts.next()
+                {
                     *expected = Some(count);
                 }
             }

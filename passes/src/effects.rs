@@ -4,7 +4,11 @@
 //! breaks no pass.
 
 use tilewright_ir::op::{ArgKind, Order};
-use tilewright_ir::{Block, Expr, Name, OpSet, Place, PrimArg, PrimOp, Region, Source, Stmt, StmtKind};
+use tilewright_ir::stmt::walk_block;
+use tilewright_ir::{
+    After, Block, CommField, Expr, ExprKind, Name, OpSet, Place, PrimArg, PrimOp, Region, Source, Special, Stmt,
+    StmtKind, TileKind,
+};
 
 /// One access to a buffer.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,12 +53,29 @@ pub fn effects_of(stmt: &Stmt, ops: &OpSet) -> Effects {
     e
 }
 
-/// Buffers that a block writes in any way, by name.
+/// Memory of this rank: no rank, or `me`.
+pub(crate) fn is_own(rank: Option<&Expr>) -> bool {
+    match rank.map(|r| &r.kind) {
+        None => true,
+        Some(ExprKind::Special(Special::Me) | ExprKind::Comm(_, CommField::LsaRank)) => true,
+        Some(_) => false,
+    }
+}
+
+/// Buffers that a block writes, by name, other than by copies that an engine certainly carries to another rank's part.
 pub fn written_in(block: &Block, ops: &OpSet) -> Vec<Name> {
     let mut e = Effects::default();
-    for stmt in block {
-        collect(stmt, ops, &mut e);
-    }
+    walk_block(block, &mut |stmt| match &stmt.kind {
+        StmtKind::For { .. } | StmtKind::If { .. } => {}
+        StmtKind::Tile(op)
+            if matches!(op.kind, TileKind::Copy | TileKind::CopyAsync)
+                && !op.attrs.carry_any
+                && op.attrs.variant.is_none() =>
+        {
+            op.dsts.iter().filter(|d| is_own(d.rank.as_ref())).for_each(|d| e.region(d, true));
+        }
+        _ => collect(stmt, ops, &mut e),
+    });
     let mut names: Vec<Name> = e.accesses.into_iter().filter(|a| a.write).map(|a| a.buf).collect();
     names.sort();
     names.dedup();
@@ -72,10 +93,10 @@ fn collect(stmt: &Stmt, ops: &OpSet, e: &mut Effects) {
                     e.region(r, false);
                 }
             }
-            if let Some((flag, _)) = &op.attrs.after {
+            if let Some(After::Flag(flag, _)) = &op.attrs.after {
                 e.place(flag, false);
-                e.order = true;
             }
+            e.order |= op.attrs.after.is_some();
         }
         StmtKind::Prim(op) => collect_prim(op, ops, e),
         StmtKind::Sync(_) | StmtKind::WaitToken(_) | StmtKind::WaitSignal { .. } => e.order = true,
@@ -105,7 +126,7 @@ fn collect_prim(op: &PrimOp, ops: &OpSet, e: &mut Effects) {
     for (i, arg) in op.args.iter().enumerate() {
         let kind = row.args.get(i).copied().or(row.rest.map(|(k, _)| k));
         if let PrimArg::Place(p) = arg {
-            e.place(p, !matches!(kind, Some(ArgKind::Read | ArgKind::EngineRead)));
+            e.place(p, !kind.is_some_and(ArgKind::only_reads));
         }
     }
 }
@@ -153,9 +174,16 @@ pub fn for_each_expr(stmt: &Stmt, f: &mut dyn FnMut(&Expr)) {
                     Source::Value(e) => f(e),
                 }
             }
-            if let Some((flag, value)) = &op.attrs.after {
-                place(flag, f);
-                f(value);
+            match &op.attrs.after {
+                None => {}
+                Some(After::Flag(flag, value)) => {
+                    place(flag, f);
+                    f(value);
+                }
+                Some(After::Signal { from, expected, .. }) => {
+                    f(from);
+                    expected.iter().for_each(f);
+                }
             }
         }
         StmtKind::Prim(op) => {

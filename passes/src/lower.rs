@@ -29,18 +29,20 @@ pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>>
         let warp = kernel.launch.warp.lanes(cx.target.warp_size);
         let context = Context::for_kernel(kernel, warp, written_in(&kernel.body, &cx.ops));
         let comm = context.env.devcomm().cloned();
-        let mut lowerer =
-            Lowerer { names: Names::of_kernel(kernel), comm, bases: Vec::new(), errors: &mut errors, warp };
+        // Tables that `select-copies` has made are there already.
+        let made = state.kernels.get(&kernel.name).map(|facts| facts.bases.clone()).unwrap_or_default();
+        let old = made.len();
+        let mut lowerer = Lowerer { names: Names::of_kernel(kernel), comm, bases: made, errors: &mut errors, warp };
         let body = std::mem::take(&mut kernel.body);
         kernel.body = lowerer.block(body, context);
         let bases = lowerer.bases;
-        add_hidden(kernel, bases);
+        add_hidden(kernel, &bases[old..]);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Appends the hidden tables of totals.
-fn add_hidden(kernel: &mut Kernel, bases: Vec<(Name, Name)>) {
+pub(crate) fn add_hidden(kernel: &mut Kernel, bases: &[(Name, Name)]) {
     for (_, table) in bases {
         let ty = BufferTy {
             space: Space::Global,
@@ -49,8 +51,18 @@ fn add_hidden(kernel: &mut Kernel, bases: Vec<(Name, Name)>) {
             layout: None,
             align: None,
         };
-        kernel.params.push(Param { name: table, ty: ParamTy::Buffer(ty), hidden: true, span: Span::NONE });
+        kernel.params.push(Param { name: table.clone(), ty: ParamTy::Buffer(ty), hidden: true, span: Span::NONE });
     }
+}
+
+/// The hidden table of a signal's totals.
+pub(crate) fn base_of(bases: &mut Vec<(Name, Name)>, names: &mut Names, signal: &Name) -> Name {
+    if let Some((_, table)) = bases.iter().find(|(s, _)| s == signal) {
+        return table.clone();
+    }
+    let table = names.fresh(&format!("{signal}_base"));
+    bases.push((signal.clone(), table.clone()));
+    table
 }
 
 struct Lowerer<'a> {
@@ -165,16 +177,6 @@ impl Lowerer<'_> {
         op
     }
 
-    /// The hidden table of a signal's totals.
-    fn base_of(&mut self, signal: &Name) -> Name {
-        if let Some((_, table)) = self.bases.iter().find(|(s, _)| s == signal) {
-            return table.clone();
-        }
-        let table = self.names.fresh(&format!("{signal}_base"));
-        self.bases.push((signal.clone(), table.clone()));
-        table
-    }
-
     fn wait_signal(
         &mut self,
         signal: &Name,
@@ -188,7 +190,7 @@ impl Lowerer<'_> {
             Some(tilewright_ir::env::Entity::Signal { queue }) => i64::from(*queue),
             _ => 0,
         };
-        let table = self.base_of(signal);
+        let table = base_of(&mut self.bases, &mut self.names, signal);
         let warp = i64::from(self.warp);
         let mut rw = Rewriter::new(&mut self.names, span);
         let poll = |rw: &mut Rewriter| {
@@ -233,7 +235,7 @@ pub(crate) fn barrier_scope(scope: Scope) -> Option<AttrValue> {
     (scope != Scope::Thread).then(|| word(scope.as_str()))
 }
 
-fn unknown_count(signal: &Name, span: Span) -> Diagnostic {
+pub(crate) fn unknown_count(signal: &Name, span: Span) -> Diagnostic {
     Diagnostic::error(
         Code::EXPECTED_NOT_AFFINE,
         span,

@@ -42,6 +42,8 @@ pub struct KernelFacts {
     pub min_queues: u32,
     /// Its signals: name, queue id, and the notifies a launch sends from one rank to another, as text.
     pub signals: Vec<SignalFacts>,
+    /// Signals whose running totals the kernel reads, each with the hidden parameter that holds them.
+    pub bases: Vec<(Name, Name)>,
 }
 
 /// One signal of a kernel.

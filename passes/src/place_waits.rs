@@ -15,11 +15,10 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::{
-    AttrValue, Block, Code, CommField, Completion, Expr, ExprKind, Name, OpSet, PrimArg, PrimOp, Scope, Span, Special,
-    Stmt, StmtKind,
+    AttrValue, Block, Code, Completion, Expr, ExprKind, Name, OpSet, PrimArg, PrimOp, Scope, Span, Stmt, StmtKind,
 };
 
-use crate::effects::{Access, effects_of};
+use crate::effects::{Access, effects_of, is_own};
 use crate::graph::{DependenceGraph, Position};
 use crate::pipeline::{PassCx, State};
 
@@ -155,15 +154,6 @@ impl Placer<'_> {
             }
             kind => out.push(Stmt::new(kind, span)),
         }
-    }
-}
-
-/// Memory of this rank: no rank, or `me`.
-fn is_own(rank: Option<&Expr>) -> bool {
-    match rank.map(|r| &r.kind) {
-        None => true,
-        Some(ExprKind::Special(Special::Me) | ExprKind::Comm(_, CommField::LsaRank)) => true,
-        Some(_) => false,
     }
 }
 

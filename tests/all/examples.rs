@@ -91,7 +91,8 @@ macro_rules! examples {
 }
 
 examples! {
-    alltoall fallback_4x6 gmem_smem ldmatrix_trans_swizzle ldmatrix_x2 reg_roundtrip ring_shift ship stmatrix_x4
+    alltoall broadcast epoch_alltoall fallback_4x6 gmem_smem ldmatrix_trans_swizzle ldmatrix_x2 reg_roundtrip relay
+    ring_shift ship stmatrix_x4
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use tilewright::backend::Want;
 use tilewright::{Options, compile_text, parse_and_verify};
 use tilewright_ir::interp::SplitMix64;
 use tilewright_target::TARGETS;
@@ -34,6 +35,15 @@ fn anything(text: &str) {
         for target in TARGETS {
             let _ = compile_text(text, target, &Options::default());
         }
+    }
+}
+
+/// Machine code for a GPU of each vendor.
+fn must_compile(text: &str) {
+    for name in ["sm_90a", "gfx950"] {
+        let options = Options { want: Want::Asm, ..Options::default() };
+        let target = tilewright::target(name).expect("known");
+        compile_text(text, target, &options).unwrap_or_else(|all| panic!("{all:?}\n{text}"));
     }
 }
 
@@ -132,6 +142,11 @@ fn numbers_without_end() {
             }
             anything(&kernel(&format!("for i in 0..{n} {{ a[i % 64] = 1.0; }}")));
             anything(&kernel(&format!("unroll for i in 0..{n} {{ a[i % 64] = 1.0; }}")));
+            let nested = |depth: usize| {
+                (0..depth).fold("a[0] = 1.0;".to_owned(), |body, d| format!("unroll for n{d} in 0..{n} {{ {body} }}"))
+            };
+            anything(&kernel(&nested(2)));
+            anything(&kernel(&nested(4)));
             anything(&kernel(&format!("local b: f32[64] layout S[(64):({n})]; copy b <- a by thread;")));
             anything(&kernel(&format!("shared b: f32[64] layout S[(64):({n})]; copy b <- a by cta;")));
             anything(&kernel(&format!("shared b: f32[64] layout S[(64):(1)] + {n}; copy b <- a by cta;")));
@@ -141,6 +156,12 @@ fn numbers_without_end() {
             anything(&kernel(&format!("let x = a[{n}]; a[-{n}] = x;")));
             anything(&kernel(&format!("shared b: f32[64] align {n}; copy b <- a[{n}..] by cta;")));
             anything(&kernel(&format!("signal s queue {n};")));
+        }
+        // Each loop is small enough to be repeated, all together are not.
+        for (trips, depth) in [(24, 3), (2, 16)] {
+            let body = (0..depth)
+                .fold("a[0] = 1.0;".to_owned(), |body, d| format!("unroll for n{d} in 0..{trips} {{ {body} }}"));
+            must_compile(&kernel(&body));
         }
         must_fail(&kernel(&format!("let x = {};", "9".repeat(100_000))));
     });

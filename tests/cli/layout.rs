@@ -185,3 +185,31 @@ fn batch_answers_line_by_line_and_ends_with_its_reader() {
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn a_swizzled_layout_has_the_size_of_its_shape() {
+    let layout = "S[(8,8):(8,1)] swizzle(3,3,3)";
+    tilewright(&["layout", layout, "--shape", "64,64"])
+        .ends(1)
+        .says(&["the layout has 64 elements, the shape [64, 64] has 4096"]);
+    tilewright(&["layout", "swizzle(3,3,3)", "--shape", "64,64"]).ends(0).prints(&["[64, 64] of f16"]);
+    tilewright(&["layout", "S[8:1]", "--shape", "4294967296,4294967296"]).ends(1).says(&["more than 2^63 elements"]);
+}
+
+#[test]
+fn a_target_has_its_own_warps_and_banks() {
+    let rows = ["layout", "S[(64,64):(64,1)]", "--dtype", "f32", "--target"];
+    let column = |n: u32, target: &str| {
+        let line = format!("{n}-way conflict, {n} lanes, one element each, down a column");
+        tilewright(&[&rows[..], &[target]].concat()).ends(0).prints(&[&line]);
+    };
+    column(64, "gfx950");
+    column(32, "sm_90a");
+    let eight = ["layout", "S[(8,64):(64,1)]", "--json", "--target"];
+    for (target, banks) in [("gfx950", 64), ("gfx942", 32), ("sm_90a", 32)] {
+        let json: Value =
+            serde_json::from_str(&tilewright(&[&eight[..], &[target]].concat()).ends(0).out).expect("JSON");
+        assert!(json["banks"].as_array().expect("accesses").iter().all(|a| a["banks"] == banks), "{target}: {json}");
+    }
+    tilewright(&["layout", "S[8:1]", "--target", "gfx951"]).ends(2).says(&["gfx950"]);
+}

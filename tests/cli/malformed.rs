@@ -118,3 +118,26 @@ fn files_that_cannot_be_read() {
     tilewright(&["check", "no/such/file.tile"]).ends(1).says(&["cannot read `no/such/file.tile`"]);
     tilewright(&["check", "examples"]).ends(1).says(&["`examples`", "folder"]);
 }
+
+#[test]
+fn loops_that_do_nothing_are_bounded_too() {
+    let n = 1u64 << 40;
+    let said = |name: &str, body: &str, expect: &str| {
+        let folder = Folder::new(name);
+        let text = format!(
+            "kernel k(a: global<f32>[64]) launch(grid = [1], block = [64]) {{ {body} }}\nrun k {{ a = iota; {expect} }}\n"
+        );
+        let file = folder.write("loops.tile", text);
+        tilewright(&["run", &file, "--max-steps", "100000", "--target", "sm_90a"])
+    };
+    said("loop-empty", &format!("for i in 0..{n} {{ }}"), "expect a == a;").ends(0);
+    said("loop-nested", &format!("for i in 0..{n} {{ for j in 0..{n} {{ }} }}"), "expect a == a;").ends(1);
+    let expect = format!("expect a[0] == 0.0 for s in 0..{n};");
+    said("loop-expect", "sync cta;", &expect).ends(1).says(&[
+        "error[TW0039]",
+        "this compares more than",
+        "--max-steps",
+    ]);
+    let expect = format!("expect a[0] == 1.0 for s in 0..{n} if s == {n};");
+    said("loop-expect-if", "sync cta;", &expect).ends(1).says(&["error[TW0039]"]);
+}

@@ -78,16 +78,16 @@ pub(crate) const REASONS: &[Reason] = &[
             ("fetch", WAIT, &[0, 2, 3], &[NO_LGKM]),
             ("ring_shift", WAIT, &[0, 2, 3], &[NO_LGKM]),
             ("stage", WAIT, &[0, 2, 3], &[NO_LGKM]),
-            ("full", WAIT, &[1, 2, 3], &[NO_LGKM]),
-            ("ship", WAIT, &[1, 2, 3], &[NO_LGKM]),
+            ("full", WAIT, &[0, 2, 3], &[NO_LGKM]),
+            ("ship", WAIT, &[0, 2, 3], &[NO_LGKM]),
             ("alltoall", WAIT, &[0, 1, 2, 3], &[NO_LGKM]),
             ("signals", WAIT, &[0, 1, 2, 3], &[NO_LGKM]),
             ("crowd", WAIT, &[2], &[NO_LGKM_TWICE]),
             ("fetch", WAIT, &[2], &[NO_LGKM_TWICE]),
             ("ring_shift", WAIT, &[2], &[NO_LGKM_TWICE]),
             ("stage", WAIT, &[2], &[NO_LGKM_TWICE]),
-            ("full", WAIT, &[1], &[NO_LGKM_TWICE]),
-            ("ship", WAIT, &[1], &[NO_LGKM_TWICE]),
+            ("full", WAIT, &[2], &[NO_LGKM_TWICE]),
+            ("ship", WAIT, &[2], &[NO_LGKM_TWICE]),
             ("alltoall", WAIT, &[0, 1, 2], &[NO_LGKM_TWICE]),
             ("signals", WAIT, &[0, 1, 2], &[NO_LGKM_TWICE]),
         ],
@@ -100,8 +100,8 @@ pub(crate) const REASONS: &[Reason] = &[
             ("fetch", WAIT, &[0, 1], &[NO_VM]),
             ("ring_shift", WAIT, &[0, 1], &[NO_VM]),
             ("stage", WAIT, &[0, 1], &[NO_VM]),
-            ("full", WAIT, &[0, 3], &[NO_VM]),
-            ("ship", WAIT, &[0, 3], &[NO_VM]),
+            ("full", WAIT, &[0, 1], &[NO_VM]),
+            ("ship", WAIT, &[0, 1], &[NO_VM]),
             ("alltoall", WAIT, &[0], &[NO_VM]),
             ("signals", WAIT, &[0], &[NO_VM]),
             ("crowd", PACKET_REST, &[1], &[BEFORE_WAIT]),
@@ -119,6 +119,7 @@ pub(crate) const REASONS: &[Reason] = &[
             ("fetch", PACKET, &[0], &["swapped with the next store, global_store_dwordx4 v, v, s offset:16"]),
             ("full", PACKET, &[0], &["swapped with the next store, global_store_dwordx4 v, v, s offset:16"]),
             ("ring_shift", PACKET, &[0], &["swapped with the next store, global_store_dwordx4 v, v, s offset:16"]),
+            ("crowd", PACKET_REST, &[0], &["swapped with the next store, global_store_dwordx4 v, v, s"]),
             ("stage", PACKET_REST, &[0], &["swapped with the next store, global_store_dwordx4 v, v, s"]),
             ("alltoall", PACKET_V, &[0, 1], &["swapped with the next store, global_store_dwordx4 v, v, off offset:16"]),
             ("signals", PACKET_V, &[0], &["swapped with the next store, global_store_dwordx4 v, v, off offset:16"]),
@@ -138,8 +139,8 @@ pub(crate) const REASONS: &[Reason] = &[
             ("fetch", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
             ("ring_shift", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
             ("stage", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
-            ("full", WAIT, &[2], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
-            ("ship", WAIT, &[2], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
+            ("full", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
+            ("ship", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, s sc1"]),
             ("alltoall", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, off sc1"]),
             ("signals", WAIT, &[3], &[NO_VM, "swapped with the next, global_store_dwordx2 v, v, off sc1"]),
             ("fetch", DOORBELL, &[0], &[BEFORE_WAIT, "swapped with the next store, global_store_dwordx2 v, v, s sc1"]),
@@ -248,7 +249,6 @@ pub(crate) const REASONS: &[Reason] = &[
         why: "Two barriers, with a wait each, of which one would do: `sync cta`, and the copy's own. Both less is killed.",
         lenient: false,
         of: &[
-            ("stage", PACKET, &[0], &["swapped with the next, s_waitcnt vmcnt(0)"]),
             ("stage", MEMORY_WAIT, &[1, 2], &[NO_VM, BEFORE_BARRIER]),
             ("stage", "s_barrier", &[0, 1], &[REMOVED]),
             ("stage", "s_barrier", &[0], &["swapped with the next, s_waitcnt vmcnt(0)"]),
@@ -300,13 +300,13 @@ pub(crate) const REASONS: &[Reason] = &[
         of: &[
             ("full", LDS_WAIT, &[4], &[NO_LGKM, "swapped with the next, global_load_dwordx2 v, v, s offset:48 sc1"]),
             ("ship", LDS_WAIT, &[6], &[NO_LGKM, NO_LGKM_TWICE, "swapped with the next, global_store_dwordx4 v, v, s"]),
-            ("ship", LDS_WAIT, &[9], &[NO_LGKM]),
         ],
     },
     Reason {
         why: "The wait is for what came before; a load that issues before it is waited for, too, which is no harm.",
         lenient: false,
         of: &[
+            ("ship", LDS_WAIT, &[9], &["swapped with the next, global_load_dwordx2 v, v, s sc1"]),
             ("alltoall", MEMORY_WAIT, &[2], &["swapped with the next, global_load_dwordx2 v, v, off offset:48 sc1"]),
             (
                 "signals",
@@ -343,6 +343,6 @@ pub(crate) const REASONS: &[Reason] = &[
 
 /// Kernel, instructions of the kinds that are mutated which no seed reaches, and why.
 pub(crate) const UNREACHED: &[(&str, usize, &str)] = &[
-    ("ship", 1, "a chunk without bytes"),
+    ("ship", 2, "a chunk without bytes"),
     ("alltoall", 36, "slices without bytes: their notify is the post of `signals`"),
 ];

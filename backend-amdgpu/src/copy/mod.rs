@@ -6,6 +6,7 @@ mod fallback;
 mod gmem_smem;
 mod peer_ldst;
 mod reg;
+mod sdma_broadcast;
 mod sdma_put;
 
 use tilewright_passes::select::CopyVariant;
@@ -14,7 +15,8 @@ pub use fallback::Fallback;
 pub use gmem_smem::GmemSmem;
 pub use peer_ldst::PeerLdst;
 pub use reg::Reg;
+pub use sdma_broadcast::SdmaBroadcast;
 pub use sdma_put::SdmaPut;
 
 /// The variants, in the order of the report.
-pub static VARIANTS: &[&dyn CopyVariant] = &[&SdmaPut, &Reg, &GmemSmem, &Fallback, &PeerLdst];
+pub static VARIANTS: &[&dyn CopyVariant] = &[&SdmaPut, &Reg, &GmemSmem, &Fallback, &PeerLdst, &SdmaBroadcast];

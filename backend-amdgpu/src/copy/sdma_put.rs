@@ -5,7 +5,10 @@
 //!
 //! **Emits**: `sdma.put` / `sdma.get`, one a copy. The source written in this kernel: scope barrier and the leader's
 //! system-scope release first. `notify` is the trailing atomic of the same post; a copy of zero bytes posts the bare
-//! atomic. By thread with a uniform peer the lanes of a wave share one reservation (`same_queue`).
+//! atomic. By thread with a uniform peer the lanes of a wave share one reservation (`same_queue`). `after flag == value`
+//! on a 32-bit flag becomes `sdma.post_wait_mem_put_ptr`, the wait and the copy in one reservation, posted by one thread of
+//! the scope or by every lane; where lanes may share a rank and notify it, `sdma.post_wait_mem` stands before the copy.
+//! `after signal` becomes `sdma.post_wait_signal` before the copy. Held copies without `notify` have a queue of their own.
 //!
 //! **Completes**: when the queue towards the peer has drained.
 //!
@@ -13,11 +16,13 @@
 //!
 //! **Targets**: those with SDMA engines that a kernel can drive.
 
+use std::collections::BTreeSet;
+
 use tilewright_ir::layout::{Runs, contiguous_runs};
-use tilewright_ir::{AttrValue, BinOp, Completion, Dim, Expr, ExprKind, Name, PrimArg, Scope, Space, Special};
+use tilewright_ir::{AttrValue, BinOp, Completion, Dim, Expr, ExprKind, Name, Place, PrimArg, Scope, Space, Special};
 use tilewright_passes::place_waits::coop_of;
 use tilewright_passes::select::{
-    Candidate, CopyGroup, CopyVariant, CopyView, Operand, ParamValue, Reject, Rewriter, VariantInfo,
+    Candidate, CopyGroup, CopyVariant, CopyView, Gate, Operand, ParamValue, Reject, Rewriter, VariantInfo,
 };
 use tilewright_target::{Basis, Cost, Target};
 
@@ -25,12 +30,9 @@ use tilewright_target::{Basis, Cost, Target};
 #[derive(Debug)]
 pub struct SdmaPut;
 
-/// Queue of copies that notify nobody.
-const PLAIN_QUEUE: u32 = 0;
-
 /// Which way the bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     /// From this rank to a peer.
     Put,
     /// From a peer to this rank.
@@ -39,21 +41,33 @@ enum Direction {
 
 /// What `plan` finds out and `emit` writes.
 #[derive(Clone, Debug)]
-struct Post {
-    direction: Direction,
-    peer: Expr,
-    dst: (Name, Option<Expr>, Expr),
-    src: (Name, Option<Expr>, Expr),
-    bytes: Dim,
+pub(super) struct Post {
+    pub(super) direction: Direction,
+    pub(super) peer: Expr,
+    pub(super) dst: (Name, Option<Expr>, Expr),
+    pub(super) src: (Name, Option<Expr>, Expr),
+    pub(super) bytes: Dim,
     /// May `bytes` be zero at run time?
-    may_be_empty: bool,
-    queue: u32,
+    pub(super) may_be_empty: bool,
+    pub(super) queue: u32,
     scope: Scope,
     /// All active lanes of a wave post to one peer.
     same_queue: bool,
-    notify: bool,
+    pub(super) notify: bool,
     later_ranks: Vec<Expr>,
-    release_first: bool,
+    pub(super) release_first: bool,
+    hold: Option<Hold>,
+}
+
+/// How the engine holds the copy back.
+#[derive(Clone, Debug)]
+enum Hold {
+    /// One post for the wait and the copy.
+    Fused(Place, Expr),
+    /// A post for the wait, one for the copy.
+    Flag(Place, Expr),
+    /// The same, on a signal: its rank, the count, its queue.
+    Signal(Expr, Expr, u32),
 }
 
 impl CopyVariant for SdmaPut {
@@ -66,7 +80,16 @@ impl CopyVariant for SdmaPut {
         let Some(costs) = &target.costs.sdma else {
             return Err(Reject::Target { why: format!("{} has no SDMA engines that a kernel can drive", target.name) });
         };
-        let post = plan_post(view)?;
+        let mut post = plan_post(view)?;
+        let mut notes = Vec::new();
+        match view.gate.as_ref().map(|gate| hold(gate, view, &post)) {
+            None => {}
+            Some(Ok((hold, queue))) => {
+                post.queue = queue;
+                post.hold = Some(hold);
+            }
+            Some(Err(why)) => notes.push(format!("its threads wait, not the engine: {why}")),
+        }
         let lanes = if view.scope == Scope::Thread { u64::from(view.active.count()) } else { 1 };
         // An atomic costs the engine about what a copy does (seed 001, "optFlags").
         let signals = if post.notify { u64::from(view.active.count().div_ceil(view.warp)).min(lanes) } else { 0 };
@@ -76,10 +99,13 @@ impl CopyVariant for SdmaPut {
             None => (4096, false),
         };
         let mut cost = costs.latency(lanes + signals, bytes.saturating_mul(lanes));
+        if post.hold.is_some() {
+            cost.picoseconds = cost.picoseconds.saturating_add(costs.satisfied_wait_ps.value);
+        }
         if !exact {
             cost = Cost { basis: Basis::Unmeasured, ..cost };
         }
-        let params = vec![
+        let mut params = vec![
             ("direction", ParamValue::Text(if post.direction == Direction::Put { "put" } else { "get" }.to_owned())),
             ("bytes", post.bytes.as_const().map_or_else(|| ParamValue::Text(post.bytes.to_string()), ParamValue::Int)),
             ("queue", ParamValue::Int(i64::from(post.queue))),
@@ -87,17 +113,20 @@ impl CopyVariant for SdmaPut {
             ("mode", ParamValue::Text(mode_of(&post).to_owned())),
             ("signal", ParamValue::Bool(post.notify)),
         ];
-        Ok(Candidate {
-            params,
-            cost,
-            notes: Vec::new(),
-            conflicts: Vec::new(),
-            emit: Box::new(move |rw| emit(&post, rw)),
-        })
+        if let Some(hold) = &post.hold {
+            let how = match hold {
+                Hold::Fused(..) => "wait_mem_put",
+                Hold::Flag(..) => "wait_mem",
+                Hold::Signal(..) => "wait_signal",
+            };
+            params.push(("held", ParamValue::Text(how.to_owned())));
+        }
+        let gated = post.hold.is_some();
+        Ok(Candidate { params, notes, gated, ..Candidate::new(cost, Box::new(move |rw| emit(&post, rw))) })
     }
 }
 
-fn plan_post(view: &CopyView) -> Result<Post, Reject> {
+pub(super) fn plan_post(view: &CopyView) -> Result<Post, Reject> {
     let direction = direction_of(view)?;
     if view.scope == Scope::Warpgroup {
         return Err(Reject::Scope { have: view.scope, need: "thread, warp or cta (mori has no warpgroup scope)" });
@@ -140,13 +169,42 @@ fn plan_post(view: &CopyView) -> Result<Post, Reject> {
         src: (view.src.buf.clone(), view.src.rank.clone(), src.start.to_expr()),
         bytes,
         may_be_empty,
-        queue: view.notify_queue.unwrap_or(PLAIN_QUEUE),
+        queue: view.notify_queue.unwrap_or(view.queues.plain),
         scope: view.scope,
         same_queue,
         notify: view.notify_queue.is_some(),
         later_ranks: view.later_ranks.clone(),
         release_first: view.src_written && direction == Direction::Put,
+        hold: None,
     })
+}
+
+/// Can an engine hold this copy back, how, and on which queue? If not: why.
+fn hold(gate: &Gate, view: &CopyView, post: &Post) -> Result<(Hold, u32), String> {
+    let free = "all queues of the peer belong to signals, and a queue that waits must be its own";
+    let queue = view.notify_queue.or(view.queues.held).ok_or(free)?;
+    let hold = match gate {
+        Gate::Signal { from, want, queue } => Hold::Signal(from.clone(), want.clone(), *queue),
+        Gate::Flag { flag, dtype, .. } if dtype.bits() != 32 => {
+            return Err(format!("`{}` is {dtype}, an engine compares 32 bits", flag.buf));
+        }
+        // A store of this GPU may stay in its cache, where the engine does not look.
+        Gate::Flag { flag, written: true, .. } => return Err(format!("this kernel stores to `{}`", flag.buf)),
+        Gate::Flag { flag, value, .. } => {
+            // The fused call signals for each lane; a copy by thread notifies once a wave and rank.
+            let one_each = view.scope != Scope::Thread || !post.notify || are_distinct(&post.peer, view);
+            let hold = if one_each { Hold::Fused } else { Hold::Flag };
+            hold(flag.clone(), value.clone())
+        }
+    };
+    Ok((hold, queue))
+}
+
+/// Do the active threads name a rank each, all different?
+fn are_distinct(peer: &Expr, view: &CopyView) -> bool {
+    let peer = view.facts.resolve(peer).to_expr();
+    let mut seen = BTreeSet::new();
+    view.active.iter().all(|t| view.active.eval_at(&peer, t).is_some_and(|rank| seen.insert(rank)))
 }
 
 /// Which side is the peer's. Two windows and at least one `@rank`; the other side must be this rank's.
@@ -167,7 +225,7 @@ fn direction_of(view: &CopyView) -> Result<Direction, Reject> {
 }
 
 /// The region as one contiguous run.
-fn single_run(o: &Operand, view: &CopyView) -> Result<Runs, Reject> {
+pub(super) fn single_run(o: &Operand, view: &CopyView) -> Result<Runs, Reject> {
     let runs = contiguous_runs(&o.ty.layout(), &o.ty.shape, &o.region, &view.facts)
         .map_err(|e| Reject::Layout { operand: o.buf.to_string(), why: e.to_string() })?;
     if runs.is_single() {
@@ -179,7 +237,7 @@ fn single_run(o: &Operand, view: &CopyView) -> Result<Runs, Reject> {
 }
 
 /// Bytes of the copy; elements below a byte must begin and end on whole bytes.
-fn byte_size(view: &CopyView, runs: [&Runs; 2]) -> Result<Dim, Reject> {
+pub(super) fn byte_size(view: &CopyView, runs: [&Runs; 2]) -> Result<Dim, Reject> {
     let elems = view.extents.iter().fold(Dim::ONE, |p, e| p.mul(e));
     let bits = i64::from(view.src.dtype().bits());
     if bits >= 8 {
@@ -212,6 +270,7 @@ fn emit(post: &Post, rw: &mut Rewriter) -> Completion {
     if post.release_first {
         release(post.scope, rw);
     }
+    wait_first(post, rw);
     if post.notify {
         // Each destination rank is notified once: by the last destination that has this rank.
         let mine = post.dst.1.clone().unwrap_or_else(|| Expr::special(Special::Me));
@@ -230,14 +289,29 @@ fn emit(post: &Post, rw: &mut Rewriter) -> Completion {
     Completion::Queue { peer: post.peer.clone(), queue: post.queue, scope: post.scope }
 }
 
+/// The wait that is a post of its own.
+fn wait_first(post: &Post, rw: &mut Rewriter) {
+    let mut attrs =
+        vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
+    let peer = PrimArg::Expr(post.peer.clone());
+    match &post.hold {
+        Some(Hold::Flag(flag, value)) => {
+            let args = vec![PrimArg::Place(flag.clone()), PrimArg::Expr(value.clone()), peer];
+            rw.prim("sdma.post_wait_mem", args, attrs);
+        }
+        Some(Hold::Signal(from, want, queue)) => {
+            attrs.push(("signal_queue", AttrValue::Int(i64::from(*queue))));
+            let args = vec![PrimArg::Expr(from.clone()), PrimArg::Expr(want.clone()), peer];
+            rw.prim("sdma.post_wait_signal", args, attrs);
+        }
+        Some(Hold::Fused(..)) | None => {}
+    }
+}
+
 /// What the kernel wrote to the source must be in memory before the engine reads it: all threads of the scope meet, then
 /// the one that posts releases to the system.
-fn release(scope: Scope, rw: &mut Rewriter) {
-    let leader = match scope {
-        Scope::Thread => None,
-        Scope::Warp | Scope::Warpgroup => Some(Expr::special(Special::Lane)),
-        Scope::Cta => Some(Expr::special(Special::ThreadLinear)),
-    };
+pub(super) fn release(scope: Scope, rw: &mut Rewriter) {
+    let leader = leader_id(scope);
     let fence = |rw: &mut Rewriter| rw.prim("fence.release", vec![], vec![("scope", word("system"))]);
     match leader {
         None => fence(rw),
@@ -248,8 +322,20 @@ fn release(scope: Scope, rw: &mut Rewriter) {
     }
 }
 
+/// What is zero in the thread that posts; `None` where every thread does.
+fn leader_id(scope: Scope) -> Option<Expr> {
+    match scope {
+        Scope::Thread => None,
+        Scope::Warp | Scope::Warpgroup => Some(Expr::special(Special::Lane)),
+        Scope::Cta => Some(Expr::special(Special::ThreadLinear)),
+    }
+}
+
 /// The post; where the size may be zero, the bare atomic instead (mori's put of zero bytes posts nothing).
 fn post_or_signal(post: &Post, signal: bool, rw: &mut Rewriter) {
+    if let Some(Hold::Fused(flag, value)) = &post.hold {
+        return write_fused(post, (flag, value), signal, rw);
+    }
     if !(signal && post.may_be_empty) {
         return write_post(post, signal, rw);
     }
@@ -257,13 +343,18 @@ fn post_or_signal(post: &Post, signal: bool, rw: &mut Rewriter) {
     let zero = |op| Expr::binary(op, bytes.clone(), Expr::int(0));
     rw.if_(zero(BinOp::Gt), |rw| write_post(post, signal, rw));
     rw.if_(zero(BinOp::Eq), |rw| {
-        let attrs = vec![
-            ("queue", AttrValue::Int(i64::from(post.queue))),
-            ("coop", AttrValue::Sym(coop_of(post.scope))),
-            ("mode", word(mode_of(post))),
-        ];
-        rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], attrs);
+        rw.prim("sdma.signal", vec![PrimArg::Expr(notified(post))], post_attrs(post));
     });
+}
+
+/// Queue and scope of a post; what lanes promise where lanes post.
+fn post_attrs(post: &Post) -> Vec<(&'static str, AttrValue)> {
+    let mut attrs =
+        vec![("queue", AttrValue::Int(i64::from(post.queue))), ("coop", AttrValue::Sym(coop_of(post.scope)))];
+    if post.scope == Scope::Thread {
+        attrs.push(("mode", word(mode_of(post))));
+    }
+    attrs
 }
 
 /// The rank that a notify of this copy reaches: the destination's.
@@ -283,16 +374,38 @@ fn write_post(post: &Post, signal: bool, rw: &mut Rewriter) {
         PrimArg::Expr(post.peer.clone()),
         PrimArg::Expr(post.bytes.to_expr()),
     ];
-    let mut attrs = vec![
-        ("queue", AttrValue::Int(i64::from(post.queue))),
-        ("coop", AttrValue::Sym(coop_of(post.scope))),
-        ("mode", word(mode_of(post))),
-    ];
-    if signal {
-        // A get ends here, so its notify is this rank's own slot.
-        let which = if post.direction == Direction::Put { "remote_signal" } else { "local_signal" };
-        attrs.push((which, AttrValue::Bool(true)));
-    }
+    let mut attrs = post_attrs(post);
+    attrs.extend(signal.then(|| signal_of(post)));
     let op = if post.direction == Direction::Put { "sdma.put" } else { "sdma.get" };
     rw.prim(op, args, attrs);
+}
+
+/// A get ends here, so its notify is this rank's own slot.
+fn signal_of(post: &Post) -> (&'static str, AttrValue) {
+    let which = if post.direction == Direction::Put { "remote_signal" } else { "local_signal" };
+    (which, AttrValue::Bool(true))
+}
+
+/// Wait and copy in one reservation, which one thread of the scope posts; a copy of zero bytes leaves the wait and the
+/// signal.
+fn write_fused(post: &Post, (flag, value): (&Place, &Expr), signal: bool, rw: &mut Rewriter) {
+    let write = |rw: &mut Rewriter| {
+        let dst = rw.place(&post.dst.0, post.dst.1.as_ref(), post.dst.2.clone());
+        let src = rw.place(&post.src.0, post.src.1.as_ref(), post.src.2.clone());
+        let args = vec![
+            PrimArg::Place(flag.clone()),
+            PrimArg::Expr(value.clone()),
+            PrimArg::Place(dst),
+            PrimArg::Place(src),
+            PrimArg::Expr(post.peer.clone()),
+            PrimArg::Expr(post.bytes.to_expr()),
+        ];
+        let mut attrs = vec![("queue", AttrValue::Int(i64::from(post.queue)))];
+        attrs.extend(signal.then(|| signal_of(post)));
+        rw.prim("sdma.post_wait_mem_put_ptr", args, attrs);
+    };
+    match leader_id(post.scope) {
+        None => write(rw),
+        Some(id) => rw.if_(Expr::binary(BinOp::Eq, id, Expr::int(0)), write),
+    }
 }

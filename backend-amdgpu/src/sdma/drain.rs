@@ -8,27 +8,43 @@ use inkwell::values::PointerValue;
 use tilewright_target::mori_abi::{in_dev_comm, sdma_context, sdma_queue_device_handle as handle};
 
 use super::queue::Queue;
-use super::{Coop, Int, Result, Sdma};
+use super::{Coop, Int, QueueNo, Result, Sdma};
 use crate::hooks::{wave_barrier, workgroup_barrier};
 
 impl<'ctx> Sdma<'_, 'ctx> {
     /// Rings the doorbell of one queue for everything posted to it, by the scope's first thread; with thread scope once for
-    /// each distinct peer of the active lanes.
+    /// each distinct queue of the active lanes.
     ///
     /// Two waves must not commit one queue at the same time: mori's hangs then, and the handle has no lock.
-    pub fn commit(&self, peer: Int<'ctx>, queue: u32, coop: Coop) -> Result<()> {
-        self.g.mark_convergent();
-        match self.acts(coop)? {
-            Some(acts) => self.g.if_then(acts, "commit", || self.commit_queue(&self.queue(peer, queue)?)),
-            None => self.for_each_peer(peer, || {
-                let peer = self.first_lane(peer, "peer.u")?;
-                let commit = || self.commit_queue(&self.queue(peer, queue)?);
+    pub fn commit(&self, peer: Int<'ctx>, queue: QueueNo<'ctx>, coop: Coop) -> Result<()> {
+        self.if_all(&[self.acts(coop)?, queue.exists], "commit", || {
+            if coop != Coop::Thread {
+                return self.commit_queue(&self.queue(peer, queue.number)?);
+            }
+            self.for_each_group(self.queue_key(peer, queue, None)?, || {
+                let (peer, number) = self.uniform_queue(peer, queue)?;
+                let commit = || self.commit_queue(&self.queue(peer, number)?);
                 match self.active_group()?.leads {
-                    Some(leads) => self.g.if_then(leads, "commit", commit),
+                    Some(leads) => self.g.if_then(leads, "commit.lead", commit),
                     None => commit(),
                 }
-            }),
-        }
+            })
+        })
+    }
+
+    /// What mori's commit does at warp and block scope: thread n of the scope rings queue n towards its peer.
+    pub fn commit_all(&self, peer: Int<'ctx>, coop: Coop) -> Result<()> {
+        let g = &self.g;
+        let (number, others) = match coop {
+            Coop::Thread | Coop::Warp => (self.lane_id()?, None),
+            Coop::Block => (self.thread_x()?, self.beside_x()?),
+        };
+        let there = g.cmp(IntPredicate::ULT, number, self.num_queues()?, "there")?;
+        let first = match others {
+            Some(others) => Some(g.cmp(IntPredicate::EQ, others, g.i32(0), "first.row")?),
+            None => None,
+        };
+        self.if_all(&[Some(there), first], "commit", || self.commit_queue(&self.queue(peer, number)?))
     }
 
     fn commit_queue(&self, queue: &Queue<'ctx>) -> Result<()> {
@@ -43,41 +59,45 @@ impl<'ctx> Sdma<'_, 'ctx> {
 
     /// Waits until one queue has drained to its last rung packet. With warp and block scope the first thread polls and the
     /// scope meets afterwards.
-    pub fn quiet_queue(&self, peer: Int<'ctx>, queue: u32, coop: Coop) -> Result<()> {
-        match self.acts(coop)? {
-            Some(acts) => {
-                self.g.if_then(acts, "quiet", || self.drain(&self.queue(peer, queue)?))?;
-                self.meet(coop)
-            }
-            None => self.drain(&self.queue(peer, queue)?),
-        }
+    pub fn quiet_queue(&self, peer: Int<'ctx>, queue: QueueNo<'ctx>, coop: Coop) -> Result<()> {
+        self.if_all(&[self.acts(coop)?, queue.exists], "quiet", || self.drain(&self.queue(peer, queue.number)?))?;
+        self.meet(coop)
     }
 
-    /// Waits until every queue towards `peer` has drained, one after the other.
+    /// Waits until every queue towards `peer` has drained: with thread scope each lane waits for one after the other, with
+    /// warp and block scope the active lanes of the first wave have one each (or several, if they are fewer), and the scope
+    /// meets afterwards.
     pub fn quiet(&self, peer: Int<'ctx>, coop: Coop) -> Result<()> {
-        match self.acts(coop)? {
-            Some(acts) => {
-                self.g.if_then(acts, "quiet", || self.drain_all(peer))?;
-                self.meet(coop)
-            }
-            None => self.drain_all(peer),
+        let g = &self.g;
+        if coop == Coop::Thread {
+            return self.drain_every(peer, g.i32(0), g.i32(1));
         }
+        let polls = match coop {
+            Coop::Block => Some(g.cmp(IntPredicate::ULT, self.thread_number()?, g.i32(self.wave), "polls")?),
+            Coop::Thread | Coop::Warp => None,
+        };
+        self.if_all(&[polls], "quiet", || {
+            let group = self.active_group()?;
+            self.drain_every(peer, group.index, group.count)
+        })?;
+        self.meet(coop)
     }
 
-    fn drain_all(&self, peer: Int<'ctx>) -> Result<()> {
+    /// Drains the queues `first`, `first + step` and so on (32-bit).
+    fn drain_every(&self, peer: Int<'ctx>, first: Int<'ctx>, step: Int<'ctx>) -> Result<()> {
         let g = &self.g;
         let from = g.here()?;
         let queues = self.num_queues()?;
         let [head, body, done] = g.blocks(["quiet.queues", "quiet.queue", "quiet.done"])?;
         g.br(head)?;
         g.at(head);
-        let number = g.phi(g.context.i32_type(), &[(&g.i32(0), from)], "queue")?;
+        let number = g.phi(g.context.i32_type(), &[(&first, from)], "queue")?;
         let value = number.as_basic_value().into_int_value();
         let more = g.cmp(IntPredicate::ULT, value, queues, "more")?;
         g.cond_br(more, body, done)?;
         g.at(body);
-        self.drain(&self.queue_at(peer, value)?)?;
-        let next = g.add(value, g.i32(1), "queue.next")?;
+        self.drain(&self.queue(peer, value)?)?;
+        let next = g.add(value, step, "queue.next")?;
         number.add_incoming(&[(&next, g.here()?)]);
         g.br(head)?;
         g.at(done);
@@ -92,10 +112,12 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// Each active lane polls its slot for signals of `sender` on a queue until the count is at least `expected` (64-bit).
-    pub fn wait_signal(&self, sender: Int<'ctx>, queue: u32, expected: Int<'ctx>) -> Result<()> {
-        let pool = self.comm_ptr(in_dev_comm(sdma_context::SIGNAL_BUF), "signals")?;
-        let slot = self.slot_in(pool, sender, queue)?;
-        self.poll_at_least(slot, expected, 2)
+    pub fn wait_signal(&self, sender: Int<'ctx>, queue: QueueNo<'ctx>, expected: Int<'ctx>) -> Result<()> {
+        self.if_all(&[queue.exists], "wait", || {
+            let pool = self.comm_ptr(in_dev_comm(sdma_context::SIGNAL_BUF), "signals")?;
+            let slot = self.slot_in(pool, sender, queue.number)?;
+            self.poll_at_least(slot, expected, 2)
+        })
     }
 
     fn poll_at_least(&self, at: PointerValue<'ctx>, target: Int<'ctx>, sleep: u32) -> Result<()> {

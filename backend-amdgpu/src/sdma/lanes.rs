@@ -101,6 +101,39 @@ impl<'ctx> Sdma<'_, 'ctx> {
         Group { count: self.g.i32(1), index: self.g.i32(0), leads: None }
     }
 
+    /// Runs `body` once for each distinct key (32-bit) among the active lanes, with exactly the lanes of that key active.
+    ///
+    /// All lanes stay in the loop until none is left: were each to leave it after its turn, LLVM could move the body behind
+    /// the loop, where the lanes of all keys meet again.
+    pub(crate) fn for_each_group(&self, key: Int<'ctx>, body: impl FnOnce() -> Result<()>) -> Result<()> {
+        let g = &self.g;
+        let before = g.here()?;
+        let all = self.ballot(g.int(1, 1), "pending.all")?;
+        let [head, done] = g.blocks(["peers", "peers.end"])?;
+        g.br(head)?;
+        g.at(head);
+        let phi = g.phi(all.get_type(), &[(&all, before)], "pending")?;
+        let pending = phi.as_basic_value().into_int_value();
+        let first = self.lane_value(key, pending, "key.first")?;
+        let mine = g.cmp(inkwell::IntPredicate::EQ, key, first, "key.mine")?;
+        let served = self.ballot(mine, "served")?;
+        let rest = g.and(pending, g.builder.build_not(served, "")?, "pending.rest")?;
+        g.if_then(mine, "peers.group", body)?;
+        phi.add_incoming(&[(&rest, g.here()?)]);
+        let more = g.cmp(inkwell::IntPredicate::NE, rest, rest.get_type().const_zero(), "peers.more")?;
+        g.cond_br(more, head, done)?;
+        g.at(done);
+        Ok(())
+    }
+
+    /// Runs `body` for each active lane alone, in order; with warp and block scope one lane is active already.
+    pub(crate) fn for_each_lane(&self, coop: Coop, body: impl FnOnce() -> Result<()>) -> Result<()> {
+        match coop {
+            Coop::Thread => self.for_each_group(self.lane_id()?, body),
+            Coop::Warp | Coop::Block => body(),
+        }
+    }
+
     /// Is this the thread that acts for its coop scope? `None` for [`Coop::Thread`]: every thread does.
     pub(crate) fn acts(&self, coop: Coop) -> Result<Option<Int<'ctx>>> {
         let number = match coop {
@@ -112,13 +145,30 @@ impl<'ctx> Sdma<'_, 'ctx> {
     }
 
     /// Zero for the first thread of the workgroup and for no other.
-    fn thread_number(&self) -> Result<Int<'ctx>> {
-        let mut all = self.g.int_intrinsic("llvm.amdgcn.workitem.id.x", &[], &[], "tid.x")?;
+    pub(crate) fn thread_number(&self) -> Result<Int<'ctx>> {
+        let x = self.thread_x()?;
+        match self.beside_x()? {
+            Some(others) => self.g.or(x, others, "tid.any"),
+            None => Ok(x),
+        }
+    }
+
+    /// The thread's index along x.
+    pub(crate) fn thread_x(&self) -> Result<Int<'ctx>> {
+        self.g.int_intrinsic("llvm.amdgcn.workitem.id.x", &[], &[], "tid.x")
+    }
+
+    /// Zero for the threads whose other indices are; `None` if all are.
+    pub(crate) fn beside_x(&self) -> Result<Option<Int<'ctx>>> {
+        let mut all = None;
         for (axis, known_one) in ["y", "z"].iter().zip(self.flat_block) {
             if !known_one {
                 let name = format!("llvm.amdgcn.workitem.id.{axis}");
                 let id = self.g.int_intrinsic(&name, &[], &[], &format!("tid.{axis}"))?;
-                all = self.g.or(all, id, "tid.any")?;
+                all = Some(match all {
+                    Some(other) => self.g.or(other, id, "tid.others")?,
+                    None => id,
+                });
             }
         }
         Ok(all)

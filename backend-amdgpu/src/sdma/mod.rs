@@ -9,6 +9,8 @@
 //!
 //! The generator knows nothing of the tile IR: it takes LLVM values and addresses.
 
+mod body;
+mod broadcast;
 mod drain;
 mod lanes;
 mod memory;
@@ -18,12 +20,15 @@ mod put;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 use inkwell::values::{IntValue, PointerValue};
 use tilewright_backend_llvm::{Error, Gen};
 use tilewright_target::SdmaFacts;
 
+pub use broadcast::Broadcast;
 pub use put::{Post, PostOptions};
+pub use wait::WaitFor;
 
 pub(crate) type Int<'ctx> = IntValue<'ctx>;
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -48,6 +53,15 @@ pub enum ThreadMode {
     Independent,
     /// All active lanes have the same peer (and queue): one reservation for all.
     SameQueue,
+}
+
+/// Number of a queue to a peer; [`Sdma::fixed_queue`] and [`Sdma::computed_queue`] make one.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueNo<'ctx> {
+    /// The number, 32-bit.
+    pub(crate) number: Int<'ctx>,
+    /// Does the communicator have it? `None`: it was checked at launch.
+    pub(crate) exists: Option<Int<'ctx>>,
 }
 
 /// How a chip's stores are made visible to the engine before a pointer to them is published.

@@ -4,16 +4,16 @@
 //! waits for another. The wave runs one loop in which each group does what it can (see that there is room, write, take its
 //! turn) until all are done; were room waited for first and turns afterwards, two waves with two queues could each hold
 //! what the other waits for. What the first lane of a group sees decides for the whole group. All lanes stay in the loop
-//! until none is left, see [`Sdma::for_each_peer`].
+//! until none is left, see [`Sdma::for_each_group`].
 
 use inkwell::IntPredicate;
 use tilewright_backend_llvm::{Ordering, Scope};
 use tilewright_target::mori_abi::sdma_queue_device_handle as handle;
 
+use super::body::{Body, How, Signals};
 use super::lanes::Group;
-use super::put::{Piece, Signals};
 use super::queue::Queue;
-use super::{Int, PostOptions, Result, Sdma};
+use super::{Int, Result, Sdma};
 
 impl<'ctx> Sdma<'_, 'ctx> {
     /// Posts for the active lanes, grouped by `key` (32-bit), each group on its own queue.
@@ -21,14 +21,14 @@ impl<'ctx> Sdma<'_, 'ctx> {
         &self,
         queue: &Queue<'ctx>,
         key: Int<'ctx>,
-        piece: Option<Piece<'ctx>>,
+        body: Option<Body<'_, 'ctx>>,
         signals: &Signals<'ctx>,
-        options: &PostOptions,
+        how: How,
     ) -> Result<()> {
         let g = &self.g;
         let (group, leader) = self.grouped_by(key)?;
         let leads = group.leads.unwrap_or(g.int(1, 1));
-        let packets = self.packets(&group, piece.is_some(), signals, options)?;
+        let packets = self.packets(&group, body, signals, how)?;
         let cached = self.queue_ptr(queue, handle::CACHED_WPTR, "cached_wptr")?;
         let base = g.if_value(leads, "reserve", || {
             g.atomic_add(cached, packets.total, Ordering::Monotonic, Scope::AGENT, "reserved")
@@ -64,13 +64,13 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let writes = g.and(unwritten, g.builder.build_not(full, "")?, "writes")?;
         g.if_then(writes, "write", || {
             let ring = self.queue_ptr(queue, handle::QUEUE_BUF, "ring")?;
-            self.write_packets(ring, base, &group, &packets, piece, signals, options)
+            self.write_packets(ring, base, &group, &packets, body, signals, how)
         })?;
         let unwritten = g.and(unwritten, full, "unwritten.now")?;
         self.stores_done()?;
 
         // Turn: only the first lane of a group publishes; the others are done when they have written.
-        let published = if options.aggregate {
+        let published = if how.aggregate {
             g.builder.build_not(unwritten, "posted")?
         } else {
             let written = g.builder.build_not(unwritten, "written")?;

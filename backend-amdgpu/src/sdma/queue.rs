@@ -11,7 +11,7 @@ use tilewright_backend_llvm::{Ordering, Scope};
 use tilewright_target::mori_abi::{in_dev_comm, sdma_context, sdma_queue_device_handle as handle};
 
 use super::lanes::Group;
-use super::{Int, Result, Sdma};
+use super::{Int, QueueNo, Result, Sdma};
 
 /// Pointers of a queue's handle; loaded where they are used.
 #[derive(Clone, Copy)]
@@ -21,20 +21,56 @@ pub(crate) struct Queue<'ctx> {
 }
 
 impl<'ctx> Sdma<'_, 'ctx> {
-    /// Queue number `queue` towards `peer`. The number is checked at launch (`min_queues`), never here.
-    pub(crate) fn queue(&self, peer: Int<'ctx>, queue: u32) -> Result<Queue<'ctx>> {
-        self.queue_at(peer, self.g.i32(queue))
-    }
-
-    /// As [`Sdma::queue`], for a queue number that is a value.
-    pub(crate) fn queue_at(&self, peer: Int<'ctx>, queue: Int<'ctx>) -> Result<Queue<'ctx>> {
+    /// Queue number `queue` (32-bit) towards `peer`. Whether there is one was checked before.
+    pub(crate) fn queue(&self, peer: Int<'ctx>, queue: Int<'ctx>) -> Result<Queue<'ctx>> {
         let g = &self.g;
         let table = self.comm_ptr(in_dev_comm(sdma_context::DEVICE_HANDLES), "handles")?;
-        let row = g.mul(peer, self.num_queues()?, "row")?;
-        let index = g.add(row, queue, "queue.index")?;
+        let index = self.queue_index(peer, queue)?;
         // A table of pointers: entries of ranks without SDMA are null.
-        let entry = g.offset(table, g.shl(g.zext64(index, "")?, 3, "handle.offset")?, "handle.at")?;
+        // The offset has 32 bits, so that a uniform one is an operand of the load.
+        let offset = g.zext64(g.shl(index, 3, "handle.offset")?, "")?;
+        let entry = g.offset(table, offset, "handle.at")?;
         Ok(Queue { at: self.ptr_field(entry, 0, "handle")? })
+    }
+
+    /// Number of a queue among all of this rank.
+    fn queue_index(&self, peer: Int<'ctx>, queue: Int<'ctx>) -> Result<Int<'ctx>> {
+        let row = self.g.mul(peer, self.num_queues()?, "row")?;
+        self.g.add(row, queue, "queue.index")
+    }
+
+    /// A number (32-bit) that tells a lane's queue from other lanes', with a flag as its lowest bit if there is one.
+    pub(crate) fn queue_key(
+        &self,
+        peer: Int<'ctx>,
+        queue: QueueNo<'ctx>,
+        flag: Option<Int<'ctx>>,
+    ) -> Result<Int<'ctx>> {
+        let g = &self.g;
+        let key = if queue.number.is_const() { peer } else { self.queue_index(peer, queue.number)? };
+        // Ranks of a node and their queues fit 31 bits.
+        let Some(flag) = flag else { return Ok(key) };
+        let flag = g.builder.build_int_z_extend(flag, g.context.i32_type(), "")?;
+        g.or(g.shl(key, 1, "")?, flag, "key")
+    }
+
+    /// Peer and queue number of the first active lane, uniform.
+    pub(crate) fn uniform_queue(&self, peer: Int<'ctx>, queue: QueueNo<'ctx>) -> Result<(Int<'ctx>, Int<'ctx>)> {
+        Ok((self.first_lane(peer, "peer.u")?, self.first_lane(queue.number, "queue.u")?))
+    }
+
+    /// A queue number that is written down. The number is checked at launch (`min_queues`), never here.
+    pub fn fixed_queue(&self, number: u32) -> QueueNo<'ctx> {
+        QueueNo { number: self.g.i32(number), exists: None }
+    }
+
+    /// A queue number that is computed (64-bit): one that the communicator does not have makes the op do nothing. Compared
+    /// unsigned, as in mori.
+    pub fn computed_queue(&self, number: Int<'ctx>) -> Result<QueueNo<'ctx>> {
+        let g = &self.g;
+        let queues = g.zext64(self.num_queues()?, "")?;
+        let exists = g.cmp(IntPredicate::ULT, number, queues, "queue.exists")?;
+        Ok(QueueNo { number: g.trunc32(number, "queue")?, exists: Some(exists) })
     }
 
     /// The pointer that `offset` names in the handle.
@@ -108,9 +144,9 @@ impl<'ctx> Sdma<'_, 'ctx> {
         Ok(())
     }
 
-    /// Publishes everything from `base` to `end` (64-bit positions): waits for the turn, then write pointer, doorbell and
-    /// committed pointer. One lane executes this; `base` and `end` are the same for all lanes that are active.
-    pub(crate) fn publish(&self, queue: &Queue<'ctx>, base: Int<'ctx>, end: Int<'ctx>) -> Result<()> {
+    /// Waits until everything before `base` (64-bit, uniform) is published. All active lanes poll: the branch is uniform then,
+    /// and they read one address.
+    pub(crate) fn await_turn(&self, queue: &Queue<'ctx>, base: Int<'ctx>) -> Result<()> {
         let g = &self.g;
         let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
         let [poll, wait, turn] = g.blocks(["turn.poll", "turn.wait", "turn"])?;
@@ -124,10 +160,10 @@ impl<'ctx> Sdma<'_, 'ctx> {
         self.sleep(1)?;
         g.br(poll)?;
         g.at(turn);
-        self.ring(queue, end)
+        Ok(())
     }
 
-    /// As [`Sdma::publish`], but only if it is this group's turn now; whether it was.
+    /// Publishes everything from `base` to `end` (64-bit positions) if everything before is published; whether it was.
     pub(crate) fn try_publish(&self, queue: &Queue<'ctx>, base: Int<'ctx>, end: Int<'ctx>) -> Result<Int<'ctx>> {
         let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
         let now = self.load_agent(committed, "committed.now")?;

@@ -486,7 +486,7 @@ fn candidate(view: &CopyView, load: bool, regs: &Operand, shared: &Operand, fit:
         Completion::Done
     });
     let conflicts = vec![Conflict { operand: shared.buf.clone(), ways }];
-    Candidate { params, cost, notes, conflicts, emit }
+    Candidate { params, cost, notes, conflicts, gated: false, emit }
 }
 
 /// The worst of the phases of one instruction: the eight rows of each fragment, `pitch` elements apart, are one phase.

@@ -9,7 +9,7 @@ use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::{Iter, TileLayout};
 use tilewright_ir::{Axis, BinOp, CopyAttrs, DType, Dim, Expr, Layout, Name, ScalarTy, Scope, Space, Special, Swizzle};
 use tilewright_passes::select::{
-    Candidate, CopyGroup, CopyVariant, CopyView, Names, Operand, ParamValue, Reject, Rewriter,
+    Candidate, CopyGroup, CopyVariant, CopyView, Names, Operand, ParamValue, Queues, Reject, Rewriter,
 };
 use tilewright_target::{SM_80, SM_90A, Target};
 

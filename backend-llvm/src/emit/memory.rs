@@ -98,8 +98,15 @@ pub fn window_pointer<'ctx>(
     window: PointerValue<'ctx>,
     rank: Option<Int<'ctx>>,
 ) -> Result<PointerValue<'ctx>> {
-    let i32_ty = g.context.i32_type();
     let base = g.load_invariant(g.ptr(AddressSpace::Global), window, 8, "win_base")?;
+    let upper = rank_offset(g, window, rank)?;
+    let upper = g.shl(g.zext64(upper, "")?, 32, "rank_offset")?;
+    g.offset(base.into_pointer_value(), upper, "rank_base")
+}
+
+/// How far the part of a rank lies from rank 0's, in units of 2^32 bytes.
+fn rank_offset<'ctx>(g: &Gen<'_, 'ctx>, window: PointerValue<'ctx>, rank: Option<Int<'ctx>>) -> Result<Int<'ctx>> {
+    let i32_ty = g.context.i32_type();
     let stride = g.load_invariant(i32_ty, g.field(window, window_device::STRIDE_4G.into(), "")?, 4, "stride_4g")?;
     let rank = match rank {
         Some(rank) => rank,
@@ -109,9 +116,16 @@ pub fn window_pointer<'ctx>(
         }
     };
     // rank * stride * 2^32 touches the upper half only, so 32-bit arithmetic is enough.
-    let upper = g.mul(rank, stride.into_int_value(), "rank_stride")?;
-    let upper = g.shl(g.zext64(upper, "")?, 32, "rank_offset")?;
-    g.offset(base.into_pointer_value(), upper, "rank_base")
+    g.mul(rank, stride.into_int_value(), "rank_stride")
+}
+
+/// As [`window_pointer`], as a number: only the upper half is added to, which an addition of 64 bits would not see.
+fn window_address<'ctx>(g: &Gen<'_, 'ctx>, window: PointerValue<'ctx>, rank: Option<Int<'ctx>>) -> Result<Int<'ctx>> {
+    let base = g.load_invariant(g.context.i64_type(), window, 8, "win_base")?.into_int_value();
+    let upper = g.trunc32(g.lshr(base, 32, "")?, "win_base.hi")?;
+    let upper = g.add(upper, rank_offset(g, window, rank)?, "rank_base.hi")?;
+    let low = g.zext64(g.trunc32(base, "win_base.lo")?, "")?;
+    g.or(g.shl(g.zext64(upper, "")?, 32, "")?, low, "rank_base")
 }
 
 impl<'ctx> Emitter<'_, '_, 'ctx> {
@@ -236,11 +250,26 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
     /// # Errors
     /// As [`Emitter::place_pointer`]; [`Error::Malformed`] for places elsewhere.
     pub fn place_address(&mut self, place: &Place) -> Result<Int<'ctx>> {
-        let (buffer, pointer) = self.place_pointer(place)?;
-        if !buffer.space.is_device_memory() {
+        let buffer = self.names.buffer(&place.buf, place.span)?;
+        if !buffer.ty.space.is_device_memory() {
             return Err(Error::malformed(place.span, "a copy engine reaches device memory only"));
         }
-        Ok(self.g.builder.build_ptr_to_int(pointer, self.g.context.i64_type(), "address")?)
+        let bits = buffer.ty.dtype.bits();
+        let PlaceIndex::Flat(index) = &place.index else {
+            return Err(Error::malformed(place.span, "an element is still named by its logical index"));
+        };
+        if buffer.ty.space != Space::Window || bits == 4 {
+            let pointer = self.place_pointer(place)?.1;
+            return Ok(self.g.builder.build_ptr_to_int(pointer, self.g.context.i64_type(), "address")?);
+        }
+        let rank = place.rank.as_ref().map(|rank| self.rank(rank)).transpose()?;
+        let mut address = window_address(&self.g, buffer.pointer, rank)?;
+        let (varying, constant) = self.split_index(index)?;
+        let size = u64::from(bits / 8);
+        if let Some(index) = varying {
+            address = self.g.add(address, self.g.mul(index, self.g.i64(size), "offset")?, "address")?;
+        }
+        self.g.add(address, self.g.i64(constant.wrapping_mul(size as i64) as u64), "address")
     }
 
     /// The buffer's type, the address of its first element (of the rank that the place names) and the element's number.

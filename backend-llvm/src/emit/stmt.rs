@@ -14,11 +14,12 @@ use super::{Emitter, Error, Result};
 /// Statements up to which `unroll for` repeats its body; beyond it loops, so that no input makes the module explode.
 const MOST_UNROLLED: u64 = 1 << 17;
 
+/// Statements, `unroll for` inside counted as often as it repeats, up to which one `unroll for` is repeated: LLVM's time
+/// grows faster than the number of accesses in one block.
+const MOST_REPEATS: u64 = 1 << 12;
+
 /// Statements after which code is divided: LLVM's machine scheduler compares the memory accesses of a basic block in pairs.
 const STRETCH: u64 = 256;
-
-/// Iterations of one `unroll for` that are repeated.
-const MOST_REPEATS: i64 = 1 << 12;
 
 impl<'ctx> Emitter<'_, '_, 'ctx> {
     /// The statements of a block, whose names end with it.
@@ -82,7 +83,7 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
         let (first, end) = (self.index(lo)?, self.index(hi)?);
         let constant = first.get_sign_extended_constant().zip(end.get_sign_extended_constant());
         if let (true, Some((first, end))) = (unroll, constant)
-            && end.saturating_sub(first) <= MOST_REPEATS
+            && repeated(first, end, body) <= MOST_REPEATS
             && self.written < MOST_UNROLLED
         {
             for i in first..end {
@@ -154,4 +155,22 @@ fn value_is_named(expr: &Expr) -> bool {
 /// The scope that a word in an attribute names.
 pub(crate) fn scope_word(word: Option<&str>) -> Scope {
     word.and_then(Scope::parse).unwrap_or(Scope::Cta)
+}
+
+/// Statements that a loop over `first..end` is when it is repeated, and the loops in it, too.
+fn repeated(first: i64, end: i64, body: &Block) -> u64 {
+    let trips = u64::try_from(end.saturating_sub(first)).unwrap_or(0);
+    trips.saturating_mul(written_out(body).max(1))
+}
+
+/// Statements of a block with every `unroll for` of constant extent written out.
+fn written_out(block: &Block) -> u64 {
+    let size = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::For { lo, hi, unroll: true, body, .. } => match (lo.as_int(), hi.as_int()) {
+            (Some(first), Some(end)) if repeated(first, end, body) <= MOST_REPEATS => repeated(first, end, body),
+            _ => written_out(body).saturating_add(1),
+        },
+        _ => stmt.blocks().into_iter().map(written_out).fold(1, u64::saturating_add),
+    };
+    block.iter().map(size).fold(0, u64::saturating_add)
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use tilewright_ir::text::parse_layout;
 use tilewright_ir::{DType, Dim, Layout};
+use tilewright_target::Target;
 
-use super::{Input, Stop, put};
+use super::{Input, Stop, parse_target, put};
 use crate::layout::{self, Question, batch};
 use crate::session::Session;
 
@@ -19,9 +20,12 @@ pub(super) struct Args {
     /// Shape of the buffer, such as `8,16`; the extents of the layout by default
     #[arg(long, value_delimiter = ',', value_name = "N,…")]
     shape: Vec<i64>,
-    /// Lanes of a warp
-    #[arg(long, default_value_t = 32, value_parser = parse_warp)]
-    warp: u32,
+    /// Lanes of a warp: 32, or the target's
+    #[arg(long, value_parser = parse_warp)]
+    warp: Option<u32>,
+    /// Takes the lanes of a warp and the banks of shared memory (else 32) from a target
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    target: Option<&'static Target>,
     /// Threads of the CTA; by default as many as the layout needs, in whole warps
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
@@ -39,6 +43,15 @@ pub(super) struct Args {
     batch: bool,
 }
 
+/// Banks of 4 bytes where no target is named: all chips but gfx950 have so many.
+const BANKS: u32 = 32;
+
+impl Args {
+    fn warp(&self) -> u32 {
+        self.warp.or(self.target.map(|t| t.warp_size)).unwrap_or(32)
+    }
+}
+
 fn parse_warp(text: &str) -> Result<u32, String> {
     match text {
         "32" => Ok(32),
@@ -53,7 +66,7 @@ fn parse_dtype(text: &str) -> Result<DType, String> {
 
 pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     let Some(text) = args.layout.as_ref().filter(|_| !args.batch) else {
-        return answer_all(args.warp, session);
+        return answer_all(args.warp(), session);
     };
     let question = question(args, text, session)?;
     let facts = layout::facts(&question);
@@ -98,12 +111,16 @@ fn question(args: &Args, text: &str, session: &mut Session) -> Result<Question, 
     let shape = shape(args, &parsed)?;
     let dims: Vec<Dim> = shape.iter().map(|n| Dim::Const(*n)).collect();
     let layout = parsed.over(&dims);
-    let size = layout.tile.size();
-    let wanted = shape.iter().try_fold(1i64, |p, n| p.checked_mul(*n));
-    if wanted.is_none() || size.as_const() != wanted {
-        return Err(Stop::Input(format!("the layout has {size} elements, the shape {shape:?} has not")));
+    // A tile that was written is meant, also where a swizzle over the identity could take the shape's size.
+    let size = if parsed.tile.shard.is_empty() { layout.tile.size() } else { parsed.tile.size() };
+    let Some(wanted) = shape.iter().try_fold(1i64, |p, n| p.checked_mul(*n)) else {
+        return Err(Stop::Input(format!("the shape {shape:?} has more than 2^63 elements")));
+    };
+    if size.as_const() != Some(wanted) {
+        return Err(Stop::Input(format!("the layout has {size} elements, the shape {shape:?} has {wanted}")));
     }
-    let mut question = Question { layout, shape, warp: args.warp, threads: args.warp, dtype: args.dtype };
+    let (warp, banks) = (args.warp(), args.target.map_or(BANKS, |t| t.lds_banks));
+    let mut question = Question { layout, shape, warp, banks, threads: warp, dtype: args.dtype };
     question.threads = args.threads.unwrap_or_else(|| threads(&question));
     Ok(question)
 }

@@ -7,8 +7,6 @@ use tilewright_passes::select::partition::conflict_ways;
 
 use super::Question;
 
-/// Banks of 4 bytes that are assumed: NVIDIA's, and AMD's but for gfx950, which has 64.
-const BANKS: u32 = 32;
 /// Most accesses of each kind that are looked at.
 const MOST_ACCESSES: i64 = 4096;
 
@@ -21,6 +19,8 @@ pub struct Access {
     pub ways: Option<u64>,
     /// Why it is not possible.
     pub why: String,
+    /// Banks of 4 bytes that were assumed.
+    pub banks: u32,
 }
 
 impl Access {
@@ -35,7 +35,7 @@ impl Access {
 
     /// As JSON.
     pub fn json(&self) -> Value {
-        json!({ "access": self.what, "ways": self.ways, "banks": BANKS, "why": self.why })
+        json!({ "access": self.what, "ways": self.ways, "banks": self.banks, "why": self.why })
     }
 }
 
@@ -106,15 +106,15 @@ fn one(
             let first = at(flat);
             if let Some(k) = (1..step).find(|k| at(flat + k) != first + k) {
                 let why = format!("element {} does not follow element {} in memory", flat + k, flat + k - 1);
-                return Access { what, ways: None, why };
+                return Access { what, ways: None, why, banks: q.banks };
             }
             if step > 1 && first.wrapping_mul(bits) % 128 != 0 {
                 let why = format!("element {flat} at address {first} is not aligned to 16 bytes");
-                return Access { what, ways: None, why };
+                return Access { what, ways: None, why, banks: q.banks };
             }
             addresses.push(first.wrapping_mul(bits).div_euclid(8));
         }
-        worst = worst.max(conflict_ways(&addresses, (step * bits / 8).max(1), BANKS));
+        worst = worst.max(conflict_ways(&addresses, (step * bits / 8).max(1), q.banks));
     }
-    Access { what, ways: Some(worst), why: String::new() }
+    Access { what, ways: Some(worst), why: String::new(), banks: q.banks }
 }

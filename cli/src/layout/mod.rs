@@ -35,6 +35,8 @@ pub struct Question {
     pub shape: Vec<i64>,
     /// Lanes of a warp.
     pub warp: u32,
+    /// Banks of 4 bytes of shared memory.
+    pub banks: u32,
     /// Threads of the CTA.
     pub threads: u32,
     /// Elements.

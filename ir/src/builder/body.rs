@@ -7,7 +7,7 @@ use crate::dtype::{DType, ScalarTy};
 use crate::expr::Expr;
 use crate::space::{Scope, Space};
 use crate::span::Span;
-use crate::stmt::{Alloc, Block, CopyAttrs, PrimOp, Region, Source, Stmt, StmtKind, TileKind, TileOp};
+use crate::stmt::{After, Alloc, Block, CopyAttrs, PrimOp, Region, Source, Stmt, StmtKind, TileKind, TileOp};
 
 /// Runs `f` on a new block.
 pub(super) fn build(errors: &mut Errors, f: impl FnOnce(&mut BodyBuilder)) -> Block {
@@ -321,7 +321,15 @@ impl TileBuilder<'_> {
 
     /// `after flag == value`
     pub fn after(self, flag: Elem, value: impl Into<Val>) -> Self {
-        self.change(|op, _| op.attrs.after = Some((flag.0, value.into().0)))
+        self.change(|op, _| op.attrs.after = Some(After::Flag(flag.0, value.into().0)))
+    }
+
+    /// `after signal from rank`
+    pub fn after_signal(self, signal: &str, from: impl Into<Val>) -> Self {
+        let from = from.into().0;
+        self.change(|op, errors| {
+            op.attrs.after = Some(After::Signal { signal: errors.name("a signal", signal), from, expected: None });
+        })
     }
 
     /// `variant = "name"`

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::race::{Clock, join};
-use super::world::{Spot, Where};
+use super::world::{Spot, Where, Who};
 
 /// What a packet moves.
 #[derive(Debug)]
@@ -33,8 +33,31 @@ pub(super) struct Packet {
     pub(super) dsts: Vec<(Where, Vec<Target>)>,
     /// Rank and queue id of the slot that is incremented, and what the poster knew.
     pub(super) notify: Option<(usize, usize, Rc<Clock>)>,
-    /// Starts when this element has these bits.
-    pub(super) after: Option<(Where, Spot, u64)>,
+    /// What it starts after.
+    pub(super) after: Option<Gate>,
+}
+
+/// What holds a packet, and those behind it, back.
+#[derive(Debug)]
+pub(super) enum Gate {
+    /// Until this element has these bits.
+    Flag(Where, Spot, u64),
+    /// Until a slot of this rank counts so many: source rank, queue id, count. With it: who reads the source, and what the
+    /// threads that posted it knew, and the time of their CTA from which on they must not write the source.
+    Signal {
+        /// The notifying rank.
+        src: usize,
+        /// Queue id of the signal.
+        queue: usize,
+        /// Notifies that it takes.
+        needs: i64,
+        /// The reader.
+        who: Who,
+        /// What the poster knew, for each of its threads.
+        clocks: Vec<Rc<Clock>>,
+        /// The time.
+        time: u32,
+    },
 }
 
 /// A queue of one rank towards a peer.

@@ -1,5 +1,7 @@
 //! The expectations of a run block, checked on what a launch left behind.
 
+use std::cell::Cell;
+
 use super::addr::{FlatLayout, get_bits};
 use super::num::{self, Class};
 use super::scalar::{Scalar, Scope};
@@ -32,7 +34,7 @@ pub fn check_expects(
                 }
                 d
             };
-            let check = Check { kernel, input, output, rank };
+            let check = Check { kernel, input, output, rank, work: Cell::new(0) };
             bytes += check.each(expect, &scope).map_err(at)?;
         }
     }
@@ -62,7 +64,16 @@ struct Check<'a> {
     input: &'a LaunchInput,
     output: &'a LaunchOutput,
     rank: u32,
+    /// Elements compared so far for one expectation, and values of its loop.
+    work: Cell<u64>,
 }
+
+/// Work of one expectation on one rank for each statement that a launch may run: elements are compared much faster than
+/// statements are executed.
+const WORK_PER_STEP: u64 = 4;
+
+/// Work that an expectation may always do: a limit on the statements of a launch is not meant for it.
+const LEAST_WORK: u64 = 1 << 22;
 
 /// A region with its numbers: a box of a buffer of one rank.
 struct Box<'a> {
@@ -109,10 +120,23 @@ impl Check<'_> {
         let mut bytes = 0;
         let mut inner = scope.clone();
         for v in lo..hi {
+            self.spend(1, expect)?;
             inner.set(var, Scalar { ty: ScalarTy::Index, bits: v as u64 });
             bytes += self.one(expect, &inner)?;
         }
         Ok(bytes)
+    }
+
+    /// Takes note of so much work.
+    fn spend(&self, work: u64, expect: &Expect) -> Result<(), Diagnostic> {
+        self.work.set(self.work.get().saturating_add(work));
+        let limit = self.input.max_steps.saturating_mul(WORK_PER_STEP).max(LEAST_WORK);
+        if self.work.get() <= limit {
+            return Ok(());
+        }
+        let message = format!("this compares more than {limit} elements and values on rank {}", self.rank);
+        Err(Diagnostic::error(Code::TOO_LARGE, expect.span, message)
+            .help("compare a smaller part; `--max-steps` of `tilewright run` raises the limit"))
     }
 
     fn one(&self, expect: &Expect, scope: &Scope) -> Result<u64, Diagnostic> {
@@ -132,6 +156,7 @@ impl Check<'_> {
             let side = |b: &Box<'_>| format!("`{}` is {} {:?}", b.name, b.dtype, b.extents());
             return Err(Diagnostic::error(Code::BAD_RUN, expect.span, format!("{}, {}", side(&lhs), side(r))));
         }
+        self.spend(u64::try_from(lhs.count()).unwrap_or(0), expect)?;
         for k in 0..lhs.count() {
             let at = lhs.index(k);
             let got = lhs.bits(&at);

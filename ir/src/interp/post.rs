@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use super::RunError;
-use super::comm::{Data, Packet, QueueKind, Target};
+use super::comm::{Data, Gate, Packet, QueueKind, Target};
 use super::cta::{Cta, Part, PendingLocal, Token};
 use super::race::Clock;
-use super::resolve::{RSource, RTile};
+use super::resolve::{RAfter, RSource, RTile};
 use super::tile::{Group, Tile};
-use super::world::{Spot, Where, Who, World};
+use super::world::{Kind, Spot, Where, Who, World};
 use crate::span::Span;
 
 impl World<'_, '_> {
@@ -123,10 +123,6 @@ impl World<'_, '_> {
         span: Span,
     ) -> Result<(), RunError> {
         let spots = self.sources(cta, g, src, span)?;
-        let after = match &t.after {
-            Some(after) => Some(self.flag(cta, after, g, span)?),
-            None => None,
-        };
         let mut parts = Vec::with_capacity(dsts.len());
         for d in dsts {
             let queue = self.queue_for(cta, t, d.rank);
@@ -134,7 +130,10 @@ impl World<'_, '_> {
                 let mut who = Self::who(g, span);
                 who.engine = Some(self.comm.next(queue));
                 for s in &spots {
-                    self.note_read(cta, src.at, *s, &mut who)?;
+                    // Behind a signal, what precedes the read is only known when the signal has come.
+                    if !matches!(t.after, Some(RAfter::Signal(_))) {
+                        self.note_read(cta, src.at, *s, &mut who)?;
+                    }
                 }
             }
             let targets = self.announce(cta, g, d, queue, span)?;
@@ -159,6 +158,7 @@ impl World<'_, '_> {
             }
             let data = Data::Late(src.at, spots.clone());
             let (dsts, actor) = (vec![(d.at, targets)], cta.actor as usize);
+            let after = self.gate(cta, t, g, queue, span)?;
             self.comm.post(queue, Packet { id, cta: actor, data, dsts, notify: None, after });
         }
         if let Some(slot) = t.token {
@@ -167,6 +167,33 @@ impl World<'_, '_> {
             g.threads.iter().for_each(|tid| cta.set(*tid, slot, token));
         }
         Ok(())
+    }
+
+    /// What holds back the next packet of a queue.
+    fn gate(
+        &mut self,
+        cta: &mut Cta,
+        t: &RTile<'_>,
+        g: &Group<'_>,
+        queue: usize,
+        span: Span,
+    ) -> Result<Option<Gate>, RunError> {
+        Ok(match &t.after {
+            None => None,
+            Some(RAfter::Flag(flag, value)) => {
+                let (at, spot, want) = self.flag(cta, flag, value, g, span)?;
+                Some(Gate::Flag(at, spot, want))
+            }
+            Some(RAfter::Signal(w)) => {
+                let (src, needs) = self.awaited(cta, g.threads, w, span)?;
+                let mut who = Self::who(g, span);
+                who.engine = Some(self.comm.next(queue));
+                let (lo, hi) = (g.threads[0] as usize, g.threads[g.threads.len() - 1] as usize);
+                let clocks = cta.clocks[lo..=hi].to_vec();
+                cta.time += 1;
+                Some(Gate::Signal { src, queue: w.queue as usize, needs, who, clocks, time: cta.time })
+            }
+        })
     }
 
     /// One notify of a signal at `dst`, behind what the copy posted.
@@ -190,12 +217,55 @@ impl World<'_, '_> {
         self.comm.post(slot, packet);
     }
 
+    /// May a packet start?
+    fn is_ready(&self, cta: &Cta, packet: &Packet) -> bool {
+        match &packet.after {
+            None => true,
+            Some(Gate::Flag(at, spot, want)) => self.peek(cta, *at, *spot) == Some(*want),
+            Some(Gate::Signal { src, queue, needs, .. }) => self.comm.count(cta.rank, *src, *queue) >= *needs,
+        }
+    }
+
+    /// Checks the reads of a packet that a signal held back: it knows what its poster knew and what the signal told.
+    fn check_late_reads(&mut self, cta: &mut Cta, packet: &Packet) -> Result<(), RunError> {
+        let (Some(Gate::Signal { src, queue, needs, who, clocks, time }), Data::Late(at, spots)) =
+            (&packet.after, &packet.data)
+        else {
+            return Ok(());
+        };
+        if matches!(at, Where::Local(_)) {
+            return Ok(());
+        }
+        let told = self.comm.told(cta.rank, *src, *queue, *needs).cloned().unwrap_or_default();
+        let lo = who.threads.0 as usize;
+        let places = lo..lo + clocks.len();
+        let before = cta.clocks[places.clone()].to_vec();
+        for (slot, clock) in cta.clocks[places.clone()].iter_mut().zip(clocks) {
+            *slot = clock.clone();
+            super::race::join(slot, &told);
+        }
+        let mut who = *who;
+        let result = spots.iter().try_for_each(|s| match self.written_since(cta, *at, *s, *time) {
+            Some(write) => Err(self.race(cta, *at, *s, &who, write, Kind::ReadAfterWrite)),
+            None => self.note_read(cta, *at, *s, &mut who),
+        });
+        cta.clocks[places].clone_from_slice(&before);
+        result
+    }
+
     /// Lands the first packet of a queue, if it may. Gives whether it did.
-    pub(super) fn land(&mut self, queue: usize) -> bool {
-        let Some(front) = self.comm.front(queue) else { return false };
-        let Some(mut cta) = self.ctas[front.cta].take() else { return false };
-        let ready = front.after.is_none_or(|(at, spot, want)| self.peek(&cta, at, spot) == Some(want));
+    ///
+    /// # Errors
+    /// A race of a copy that was held back by a signal.
+    pub(super) fn land(&mut self, queue: usize) -> Result<bool, RunError> {
+        let Some(front) = self.comm.front(queue) else { return Ok(false) };
+        let Some(mut cta) = self.ctas[front.cta].take() else { return Ok(false) };
+        let ready = self.is_ready(&cta, front);
+        let mut result = Ok(ready);
         if let Some(packet) = ready.then(|| self.comm.take(queue)).flatten() {
+            if let Err(race) = self.check_late_reads(&mut cta, &packet) {
+                result = Err(race);
+            }
             // Places were checked when the packet was posted.
             let data = match packet.data {
                 Data::Taken(data) => data,
@@ -213,7 +283,7 @@ impl World<'_, '_> {
         }
         let actor = cta.actor as usize;
         self.ctas[actor] = Some(cta);
-        ready
+        result
     }
 }
 

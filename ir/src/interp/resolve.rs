@@ -88,8 +88,17 @@ pub struct RTile<'k> {
     pub srcs: Vec<RSource>,
     /// The signal that is notified: name and queue.
     pub notify: Option<(Name, u32)>,
-    /// The flag and the value that the copy waits for.
-    pub after: Option<(RPlace, RExpr)>,
+    /// What the copy waits for.
+    pub after: Option<RAfter>,
+}
+
+/// What holds a copy back.
+#[derive(Clone, Debug)]
+pub enum RAfter {
+    /// A flag and its value.
+    Flag(RPlace, RExpr),
+    /// Notifies of a signal.
+    Signal(RWait),
 }
 
 /// Source of a tile op.

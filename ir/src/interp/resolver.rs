@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 
 use super::addr::{FlatLayout, eval_dim};
 use super::num::Class;
+use super::resolve::RAfter;
 use super::resolve::{RArg, RBuffer, RIndex, RKernel, RPlace, RPrim, RRegion, RSource, RStmt, RStmtKind, RTile, RWait};
 use super::typed::{self, Names, RExpr, RKind};
 use crate::diag::{Code, Diagnostic};
@@ -12,7 +13,7 @@ use crate::expr::{BinOp, Expr};
 use crate::module::{BufferTy, Kernel, ParamTy};
 use crate::name::Name;
 use crate::span::Span;
-use crate::stmt::{Block, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt, StmtKind, TileOp};
+use crate::stmt::{After, Block, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt, StmtKind, TileOp};
 
 /// The number of notifies that the n-th `wait … from` of the kernel is for, over names visible there.
 pub type Expected<'a> = &'a dyn Fn(usize) -> Result<Expr, Diagnostic>;
@@ -52,8 +53,12 @@ pub fn resolve<'k>(
     let launch = &kernel.launch;
     for (dims, out, what) in [(&launch.grid, &mut grid, "grid"), (&launch.block, &mut block, "block")] {
         for (slot, dim) in out.iter_mut().zip(dims) {
-            *slot = eval_dim(dim, wheres).filter(|v| (0..=i64::from(u32::MAX)).contains(v)).ok_or_else(|| {
-                Diagnostic::error(Code::BAD_LAUNCH, launch.span, format!("{what} extent `{dim}` cannot be launched"))
+            let value = eval_dim(dim, wheres);
+            *slot = value.filter(|v| (1..=i64::from(u32::MAX)).contains(v)).ok_or_else(|| {
+                let value = value.map_or("not known".to_owned(), |v| v.to_string());
+                let message = format!("{what} extent `{dim}` is {value} in this launch, needs 1 to {}", u32::MAX);
+                Diagnostic::error(Code::BAD_LAUNCH, launch.span, message)
+                    .help("give the `where` parameters other values in the run block")
             })?;
         }
     }
@@ -62,7 +67,8 @@ pub fn resolve<'k>(
         return Err(Diagnostic::error(Code::BAD_LAUNCH, launch.span, format!("block of {threads} threads")));
     }
     if grid.iter().try_fold(1i64, |p, g| p.checked_mul(*g)).is_none_or(|n| n > 1 << 24) {
-        return Err(Diagnostic::error(Code::TOO_LARGE, launch.span, "grid of more than 2^24 CTAs"));
+        let message = format!("a grid of {grid:?} is more than the 2^24 CTAs that can be run here");
+        return Err(Diagnostic::error(Code::TOO_LARGE, launch.span, message).help("run a smaller grid"));
     }
     let queues = crate::env::signal_queues(kernel)?;
     let out = RKernel {
@@ -151,7 +157,9 @@ impl<'k> Resolver<'k, '_> {
         }
         let count = shape.iter().try_fold(1i64, |p, e| p.checked_mul(*e));
         if count != Some(layout.elements()) {
-            return err(Code::LAYOUT_SHAPE, span, format!("layout of `{name}` has {} elements", layout.elements()));
+            let message = format!("layout of `{name}` has {} elements, its shape {shape:?} has not", layout.elements());
+            return Err(Diagnostic::error(Code::LAYOUT_SHAPE, span, message)
+                .help("the extents of the shard iters multiply to the number of elements"));
         }
         let storage = layout.storage().map_err(place)?;
         // With constants only, the verifier has seen it.
@@ -256,11 +264,7 @@ impl<'k> Resolver<'k, '_> {
                 _ => return err(Code::TOKEN_USE, stmt.span, format!("`{name}` is no token")),
             },
             StmtKind::WaitSignal { signal, from, scope, expected } => {
-                let queue = self.signal(signal, stmt.span)?;
-                let from = self.expr_as(from, ScalarTy::Index)?;
-                let expected = self.count(expected.as_ref())?;
-                let signal = signal.clone();
-                RStmtKind::WaitSignal(Box::new(RWait { signal, queue, from, scope: *scope, expected }))
+                RStmtKind::WaitSignal(Box::new(self.wait(signal, from, *scope, expected.as_ref(), stmt.span)?))
             }
             StmtKind::Tile(op) => RStmtKind::Tile(Box::new(self.tile(op, stmt.span)?)),
             StmtKind::Prim(op) => RStmtKind::Prim(Box::new(self.prim(op, stmt.span)?)),
@@ -278,6 +282,19 @@ impl<'k> Resolver<'k, '_> {
             stack.pop();
         }
         Ok(RStmtKind::For(slot, lo, hi, body?))
+    }
+
+    fn wait(
+        &mut self,
+        signal: &Name,
+        from: &Expr,
+        scope: crate::Scope,
+        expected: Option<&Expr>,
+        span: Span,
+    ) -> Res<RWait> {
+        let queue = self.signal(signal, span)?;
+        let from = self.expr_as(from, ScalarTy::Index)?;
+        Ok(RWait { signal: signal.clone(), queue, from, scope, expected: self.count(expected)? })
     }
 
     /// The number of notifies that the next wait is for: written, or derived.
@@ -317,10 +334,13 @@ impl<'k> Resolver<'k, '_> {
             None => None,
         };
         let after = match &op.attrs.after {
-            Some((place, value)) => {
+            Some(After::Flag(place, value)) => {
                 let place = self.place(place)?;
                 let ty = ScalarTy::Num(self.out.buffers[place.buf].dtype);
-                Some((place, self.expr_as(value, ty)?))
+                Some(RAfter::Flag(place, self.expr_as(value, ty)?))
+            }
+            Some(After::Signal { signal, from, expected }) => {
+                Some(RAfter::Signal(self.wait(signal, from, op.scope, expected.as_ref(), span)?))
             }
             None => None,
         };

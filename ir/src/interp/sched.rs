@@ -91,12 +91,12 @@ impl Scheduler<'_, '_> {
             if !self.world.comm.busy().is_empty() && self.world.rng.one_in(4) {
                 let n = self.world.rng.below(self.world.comm.busy().len());
                 let queue = self.world.comm.busy()[n];
-                self.world.land(queue);
+                self.world.land(queue)?;
             }
             if self.ready.is_empty() && self.world.comm.busy().is_empty() {
                 return Ok(());
             }
-            if !self.turn()? && !self.land_any() && !self.start_any() {
+            if !self.turn()? && !self.land_any()? && !self.start_any() {
                 return Err(self.deadlock());
             }
         }
@@ -210,10 +210,15 @@ impl Scheduler<'_, '_> {
     }
 
     /// Lands something, if anything can.
-    fn land_any(&mut self) -> bool {
+    fn land_any(&mut self) -> Result<bool, RunError> {
         let busy = self.world.comm.busy().to_vec();
         let first = self.world.rng.below(busy.len());
-        (0..busy.len()).any(|i| self.world.land(busy[(first + i) % busy.len()]))
+        for i in 0..busy.len() {
+            if self.world.land(busy[(first + i) % busy.len()])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn deadlock(&self) -> RunError {
@@ -230,7 +235,7 @@ impl Scheduler<'_, '_> {
             });
         }
         found.unwrap_or_else(|| {
-            let message = "a copy waits for a flag that nobody will set";
+            let message = "a copy waits for a flag or a signal that nobody will set";
             Diagnostic::error(Code::DEADLOCK, self.world.k.kernel.span, message)
         })
     }

@@ -134,7 +134,8 @@ impl<'r, 'k> Strand<'r, 'k> {
                         threads.push((*t, lo, hi));
                     }
                 }
-                if !threads.is_empty() {
+                // An empty body does nothing, however often: it would take no step that counts towards the limit.
+                if !threads.is_empty() && !body.is_empty() {
                     let mut frame = Frame { body, next: 0, mask: mask.clone(), repeat: None };
                     let state = Loop { slot: *slot, threads };
                     frame.enter(state, cta);
@@ -308,19 +309,27 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    fn wait_signal(&mut self, cta: &mut Cta, mask: &[u32], w: &RWait, span: Span) -> Result<Flow, RunError> {
+    /// Rank and count that a group waits for.
+    pub(super) fn awaited(&self, cta: &Cta, group: &[u32], w: &RWait, span: Span) -> Result<(usize, i64), RunError> {
+        let from = uniform(cta, &w.from, group, "rank", span)? as i64;
+        let needs = uniform(cta, &w.expected, group, "count", span)? as i64;
+        match usize::try_from(from).ok().filter(|r| *r < self.ranks) {
+            Some(src) => Ok((src, needs)),
+            None => {
+                let message = format!("rank {from} is waited for, there are {} ranks", self.ranks);
+                Err(Diagnostic::error(Code::OUT_OF_BOUNDS, span, message))
+            }
+        }
+    }
+
+    pub(super) fn wait_signal(&mut self, cta: &mut Cta, mask: &[u32], w: &RWait, span: Span) -> Result<Flow, RunError> {
         let mut learned = Vec::new();
         for group in groups(mask, w.scope, self.k.warp) {
-            let from = uniform(cta, &w.from, group, "rank", span)? as i64;
-            let needs = uniform(cta, &w.expected, group, "count", span)? as i64;
-            let Some(src) = usize::try_from(from).ok().filter(|r| *r < self.ranks) else {
-                let message = format!("rank {from} is waited for, there are {} ranks", self.ranks);
-                return Err(Diagnostic::error(Code::OUT_OF_BOUNDS, span, message));
-            };
+            let (src, needs) = self.awaited(cta, group, w, span)?;
             let has = self.comm.count(cta.rank, src, w.queue as usize);
             if has < needs {
                 let signal = w.signal.as_str().to_owned();
-                return Ok(Flow::Blocked(Blocked::Signal { signal, from, has, needs }));
+                return Ok(Flow::Blocked(Blocked::Signal { signal, from: src as i64, has, needs }));
             }
             if let Some(clock) = self.comm.told(cta.rank, src, w.queue as usize, needs) {
                 learned.push((group, clock.clone()));

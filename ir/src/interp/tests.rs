@@ -411,3 +411,55 @@ fn reads_of_what_nobody_wrote_are_told_once_a_buffer() {
     assert!(output.warnings.iter().all(|d| d.code == Code::UNDEFINED_READ));
     assert!(said.iter().any(|m| m.contains("`s[8]`")) && said.iter().any(|m| m.contains("`mine[1]`")), "{said:#?}");
 }
+
+/// Each rank passes on what its left-hand neighbour brought; `second` is the second hop.
+fn relay(second: &str) -> String {
+    format!(
+        "kernel relay(comm: devcomm, send: window<f32>[64], recv: window<f32>[64], fwd: window<f32>[64], out: global<f32>[64])
+            launch(grid = [1], block = [64])
+        {{
+            signal hop;
+            signal done;
+            let next = (comm.lsa_rank + 1) % comm.lsa_size;
+            let prev = (comm.lsa_rank + comm.lsa_size - 1) % comm.lsa_size;
+            copy recv@next <- send by cta, notify hop;
+            {second}
+            wait done from prev;
+            copy out <- fwd by cta;
+        }}
+        run relay {{
+            ranks = 4;
+            send = random(seed = 3);
+            let two = (rank + ranks - 2) % ranks;
+            expect out == send@two;
+        }}"
+    )
+}
+
+#[test]
+fn a_copy_is_held_back_by_a_signal() {
+    let held = "t = copy_async fwd@next <- recv by cta, notify done, after hop from prev; wait t;";
+    passes(&relay(held), 4 * 256);
+    passes(&relay("copy fwd@next <- recv by cta, notify done, after hop from prev;"), 4 * 256);
+    passes(&relay("copy fwd@next <- recv by cta, notify done, after hop from prev, expected = 1;"), 4 * 256);
+    // By the wrong rank: what this rank's left-hand neighbour brought is not known to be there.
+    let wrong = "t = copy_async fwd@next <- recv by cta, notify done, after hop from next, expected = 0; wait t;";
+    fails(&relay(wrong), Code::RACE, "`recv[0]`", "");
+    fails(&relay("copy fwd@next <- recv by cta, notify done;"), Code::RACE, "`recv[0]`", "");
+    let never = "t = copy_async fwd@next <- recv by cta, notify done, after hop from prev, expected = 2; wait t;";
+    fails(&relay(never), Code::DEADLOCK, "waits for", "");
+}
+
+#[test]
+fn the_source_of_a_held_copy_belongs_to_the_engine() {
+    let overwritten = "t = copy_async fwd@next <- recv by cta, notify done, after hop from prev;
+            wait hop from prev;
+            fill recv <- 0.0 by cta;
+            wait t;";
+    fails(&relay(overwritten), Code::RACE, "recv[0]", "");
+    let in_time = "t = copy_async fwd@next <- recv by cta, notify done, after hop from prev;
+            wait t;
+            wait hop from prev;
+            fill recv <- 0.0 by cta;";
+    passes(&relay(in_time), 4 * 256);
+}

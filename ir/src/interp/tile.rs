@@ -8,7 +8,7 @@ use super::cta::Cta;
 use super::num::{self, Class};
 use super::post::{is_posted, learn};
 use super::race::Clock;
-use super::resolve::{RPlace, RRegion, RSource, RTile};
+use super::resolve::{RAfter, RPlace, RRegion, RSource, RTile};
 use super::strand::{Blocked, Flow};
 use super::typed::RExpr;
 use super::world::{Spot, Where, Who, World};
@@ -107,9 +107,15 @@ impl World<'_, '_> {
             all.push(Group { threads, member, size });
         }
         let asynchronous = t.op.kind == TileKind::CopyAsync;
-        if let (Some(after), false) = (&t.after, asynchronous) {
+        if let (Some(RAfter::Signal(w)), false) = (&t.after, asynchronous) {
+            match self.wait_signal(cta, mask, w, span)? {
+                Flow::Next => {}
+                blocked => return Ok(blocked),
+            }
+        }
+        if let (Some(RAfter::Flag(flag, value)), false) = (&t.after, asynchronous) {
             for g in &all {
-                let (at, spot, want) = self.flag(cta, after, g, span)?;
+                let (at, spot, want) = self.flag(cta, flag, value, g, span)?;
                 if self.peek(cta, at, spot) != Some(want) {
                     return Ok(Flow::Blocked(Blocked::Flag { what: self.element(at, spot.x) }));
                 }
@@ -206,8 +212,9 @@ impl World<'_, '_> {
         }
         let count = bounds.iter().try_fold(1i64, |p, (lo, hi)| p.checked_mul(hi - lo));
         if count.is_none_or(|n| n > MAX_ELEMENTS) {
-            let message = format!("region of `{}` has more than {MAX_ELEMENTS} elements", b.name);
-            return Err(Diagnostic::error(Code::TOO_LARGE, r.span, message));
+            let have = count.map_or("more than 2^63".to_owned(), |n| n.to_string());
+            let message = format!("region of `{}` has {have} elements, at most {MAX_ELEMENTS} can be run here", b.name);
+            return Err(Diagnostic::error(Code::TOO_LARGE, r.span, message).help("copy smaller parts in a loop"));
         }
         let rank = match at {
             Where::Device(rank, _) => rank,
@@ -297,13 +304,14 @@ impl World<'_, '_> {
     pub(super) fn flag(
         &mut self,
         cta: &mut Cta,
-        after: &(RPlace, RExpr),
+        flag: &RPlace,
+        value: &RExpr,
         g: &Group<'_>,
         span: Span,
     ) -> Result<(Where, Spot, u64), RunError> {
         let tid = g.threads[0];
-        let (at, spot) = self.place(cta, &after.0, tid, span)?;
-        let value = after.1.eval(&cta.ids(tid), cta.slots(tid));
+        let (at, spot) = self.place(cta, flag, tid, span)?;
+        let value = value.eval(&cta.ids(tid), cta.slots(tid));
         let bits = self.buffer(at).dtype.bits();
         Ok((at, spot, if bits == 64 { value } else { value & ((1 << bits) - 1) }))
     }

@@ -38,7 +38,7 @@ impl Where {
 
 /// Which pair of accesses is not ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     ReadAfterWrite,
     WriteAfterWrite,
     WriteAfterRead,
@@ -250,6 +250,13 @@ impl<'r, 'k> World<'r, 'k> {
         Ok(())
     }
 
+    /// The write of an element by the CTA itself, if it is the last one and not before `time`.
+    pub(super) fn written_since(&mut self, cta: &mut Cta, at: Where, spot: Spot, time: u32) -> Option<EventId> {
+        let writer = self.cell(cta, at, spot).writer;
+        let event = &self.events[writer as usize];
+        (writer != 0 && event.actor == cta.actor && event.time >= time).then_some(writer)
+    }
+
     /// Checks and records a write of shared or device memory. Writing the same bits again is no fault.
     pub(super) fn note_write(
         &mut self,
@@ -424,7 +431,7 @@ impl<'r, 'k> World<'r, 'k> {
         }
     }
 
-    fn race(&self, cta: &Cta, at: Where, spot: Spot, who: &Who, other: EventId, kind: Kind) -> RunError {
+    pub(super) fn race(&self, cta: &Cta, at: Where, spot: Spot, who: &Who, other: EventId, kind: Kind) -> RunError {
         let e = self.events[other as usize];
         let element = self.element(at, spot.x);
         let verb = if kind == Kind::ReadAfterWrite { "reads" } else { "writes" };

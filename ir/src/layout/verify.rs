@@ -111,14 +111,15 @@ impl Layout {
     /// axes, swizzle parameters, that the sizes agree (constant or as polynomials), that the layout can tell the
     /// elements apart, and that coordinates exist.
     pub fn verify(&self, shape: &[Dim], warp: u32, threads: u32) -> Result<(), LayoutError> {
+        let want = shape.iter().fold(Dim::ONE, |p, n| p.mul(n));
+        // A tile that was written is meant, also where it is the identity: only a swizzle alone takes the buffer's shape.
+        if !self.tile.shard.is_empty() && self.tile.size() != want {
+            return Err(LayoutError::SizeMismatch { size: self.tile.size(), shape: shape.to_vec() });
+        }
         let layout = self.over(shape);
         layout.tile.verify()?;
         if let Some(s) = layout.swizzle {
             s.verify()?;
-        }
-        let want = shape.iter().fold(Dim::ONE, |p, n| p.mul(n));
-        if layout.tile.size() != want {
-            return Err(LayoutError::SizeMismatch { size: layout.tile.size(), shape: shape.to_vec() });
         }
         layout.tile.verify_coordinates(warp, threads)?;
         layout.tile.verify_injective(warp)

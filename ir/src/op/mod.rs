@@ -3,8 +3,10 @@
 //! The neutral ops are the closed list `OPS`. Backends (and out-of-tree crates) add target intrinsics as rows of the
 //! same kind in an `OpSet`. Passes ask a row for its effects; they do not list ops.
 
+mod queue;
 mod table;
 
+pub use queue::{QueueArg, queue_of, signal_queue_of};
 pub use table::OPS;
 
 /// What an operand must be.
@@ -24,6 +26,22 @@ pub enum ArgKind {
     EngineRead,
     /// Flat place of a window, possibly of another rank, that is written by a copy engine.
     EngineWrite,
+    /// Flat place of a window or of global memory that is read by a copy engine, at the address as this rank has it.
+    EngineReadPtr,
+    /// Flat place of a window or of global memory that is written by a copy engine, at the address as this rank has it.
+    EngineWritePtr,
+}
+
+impl ArgKind {
+    /// Is it a place?
+    pub const fn is_place(self) -> bool {
+        !matches!(self, ArgKind::Int | ArgKind::Value | ArgKind::Rank)
+    }
+
+    /// Is it a place that is only read?
+    pub const fn only_reads(self) -> bool {
+        matches!(self, ArgKind::Read | ArgKind::EngineRead | ArgKind::EngineReadPtr)
+    }
 }
 
 /// What an attribute must be.

@@ -14,7 +14,7 @@ use crate::module::Kernel;
 use crate::name::Name;
 use crate::space::{Scope, Space};
 use crate::span::Span;
-use crate::stmt::{Block, Stmt, StmtKind, TileOp};
+use crate::stmt::{After, Block, Stmt, StmtKind, TileOp};
 use crate::threads::ActiveSet;
 
 /// A loop around a site or a wait.
@@ -160,25 +160,32 @@ impl Walk<'_> {
                 }
             }
             StmtKind::Tile(op) => {
+                // A copy does not wait for its own notify.
+                if let Some(After::Signal { signal, from, expected }) = &op.attrs.after {
+                    self.wait(signal, from, op.scope, expected.as_ref(), stmt.span);
+                }
                 if let Some(signal) = &op.attrs.notify {
                     self.site(op, signal, stmt.span);
                 }
             }
             StmtKind::WaitSignal { signal, from, scope, expected } => {
-                let wait = WaitSite {
-                    signal: signal.clone(),
-                    from_written: from.clone(),
-                    from: self.resolve(from).unwrap_or_else(|| self.rename(from)),
-                    scope: *scope,
-                    explicit: expected.clone(),
-                    loops: self.loops.clone(),
-                    at: self.at,
-                    span: stmt.span,
-                };
-                self.out.waits.push(wait);
+                self.wait(signal, from, *scope, expected.as_ref(), stmt.span);
             }
             _ => {}
         }
+    }
+
+    fn wait(&mut self, signal: &Name, from: &Expr, scope: Scope, expected: Option<&Expr>, span: Span) {
+        self.out.waits.push(WaitSite {
+            signal: signal.clone(),
+            from_written: from.clone(),
+            from: self.resolve(from).unwrap_or_else(|| self.rename(from)),
+            scope,
+            explicit: expected.cloned(),
+            loops: self.loops.clone(),
+            at: self.at,
+            span,
+        });
     }
 
     fn for_loop(&mut self, var: &Name, lo: &Expr, hi: &Expr, body: &Block, span: Span) {

@@ -212,7 +212,11 @@ fn report_bad(out: &mut Lexed, source: &str, bad: Option<Span>, max_errors: usiz
     }
     let text: String = source.get(span.lo as usize..span.hi as usize).unwrap_or_default().chars().take(16).collect();
     let message = format!("no token starts with `{}`", text.escape_debug());
-    out.diagnostics.push(Diagnostic::error(Code::UNKNOWN_TOKEN, span, message));
+    let error = Diagnostic::error(Code::UNKNOWN_TOKEN, span, message);
+    out.diagnostics.push(match text.starts_with('\u{feff}') {
+        true => error.help("this is a byte order mark: save the file as UTF-8 without it"),
+        false => error,
+    });
 }
 
 #[cfg(test)]

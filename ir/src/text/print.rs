@@ -22,8 +22,8 @@ use crate::module::{BufferTy, Item, Kernel, Launch, Module, Param, ParamTy, Run,
 use crate::name::Name;
 use crate::space::Scope;
 use crate::stmt::{
-    Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt, StmtKind,
-    TileOp,
+    After, Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, Stmt,
+    StmtKind, TileOp,
 };
 
 /// Longest line for the parameters of a kernel.
@@ -352,11 +352,22 @@ fn copy_attrs(out: &mut String, attrs: &CopyAttrs) {
     if *allow_unmeasured {
         out.push_str(", allow = unmeasured");
     }
-    if let Some((flag, value)) = after {
-        out.push_str(", after ");
-        place(out, flag);
-        out.push_str(" == ");
-        expr(out, value);
+    match after {
+        None => {}
+        Some(After::Flag(flag, value)) => {
+            out.push_str(", after ");
+            place(out, flag);
+            out.push_str(" == ");
+            expr(out, value);
+        }
+        Some(After::Signal { signal, from, expected }) => {
+            push(out, format_args!(", after {signal} from "));
+            expr(out, from);
+            if let Some(e) = expected {
+                out.push_str(", expected = ");
+                expr(out, e);
+            }
+        }
     }
     if let Some(name) = variant {
         out.push_str(", variant = ");

@@ -17,7 +17,7 @@ use crate::module::{Kernel, ParamTy, WarpWidth};
 use crate::op::OpSet;
 use crate::signals;
 use crate::span::Span;
-use crate::stmt::{StmtKind, walk_block};
+use crate::stmt::{After, Stmt, StmtKind, walk_block};
 use crate::threads::MAX_THREADS;
 use crate::types::unknown_name;
 
@@ -184,7 +184,12 @@ impl Checker<'_> {
     /// Every wait must know its count, for one of the warp widths at least.
     fn counts(&mut self, warps: &[u32]) {
         let mut waits = false;
-        walk_block(&self.kernel.body, &mut |s| waits |= matches!(s.kind, StmtKind::WaitSignal { .. }));
+        let is_wait = |s: &Stmt| match &s.kind {
+            StmtKind::WaitSignal { .. } => true,
+            StmtKind::Tile(op) => matches!(op.attrs.after, Some(After::Signal { .. })),
+            _ => false,
+        };
+        walk_block(&self.kernel.body, &mut |s| waits |= is_wait(s));
         if !waits {
             return;
         }

@@ -17,6 +17,7 @@
 //! name whose definition is wrong is not complained about again); numbers that overflow give an error.
 
 mod buffers;
+mod engines;
 mod groups;
 mod kernel;
 mod prims;

@@ -32,6 +32,9 @@ impl Checker<'_> {
         if row.name == "vec.copy" {
             self.access(op, span);
         }
+        if row.name.starts_with("sdma.") {
+            self.engine_op(op, &row, span);
+        }
         if op.result.is_some() && row.result.is_none() {
             let d = Diagnostic::error(Code::OP_OPERANDS, span, format!("`{}` has no result", row.name));
             self.report(d.help("write it as a statement"));
@@ -108,7 +111,7 @@ impl Checker<'_> {
         dtype: &mut Option<DType>,
         span: Span,
     ) {
-        let wants_place = matches!(kind, ArgKind::Read | ArgKind::Write | ArgKind::EngineRead | ArgKind::EngineWrite);
+        let wants_place = kind.is_place();
         let wrong = |found: &str, want: &str| {
             let message = format!("operand {} of `{}` is {found}", i + 1, row.name);
             Diagnostic::error(Code::OP_OPERANDS, span, message).help(format!("it takes {want}"))
@@ -123,6 +126,10 @@ impl Checker<'_> {
                 let engine = matches!(kind, ArgKind::EngineRead | ArgKind::EngineWrite);
                 if engine && ty.space != Space::Window {
                     self.report(wrong(&format!("in {} memory", ty.space), "a place in a window"));
+                }
+                let any = matches!(kind, ArgKind::EngineReadPtr | ArgKind::EngineWritePtr);
+                if any && !ty.space.is_device_memory() {
+                    self.report(wrong(&format!("in {} memory", ty.space), "a place in a window or in global memory"));
                 }
             }
             PrimArg::Place(_) => self.report(wrong("a place", "a value")),

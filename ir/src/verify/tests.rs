@@ -230,3 +230,64 @@ fn products_of_sums_are_not_multiplied_out() {
          }}"
     ));
 }
+
+#[test]
+fn ops_of_copy_engines() {
+    let with = |op: &str| {
+        let text = format!(
+            "kernel k(c: devcomm, w: window<u8>[64], f: window<u32>[64], g: global<u32>[64], q: i32, n: u64) \
+             launch(grid = [1], block = [64]) {{ {op} }}"
+        );
+        codes(&text, Level::Lowered)
+    };
+    let right = [
+        "sdma.put(w@me![0], w![0], me, n, queue = 7);",
+        "sdma.put(w@me![0], w![0], me, n, q, coop = warp);",
+        "sdma.put(w@me![0], w![0], me, 64, 3, mode = same_queue, aggregate = true, signal_per_copy = true);",
+        "sdma.get(w![0], w@me![0], me, n, q);",
+        "sdma.put_ptr(g![0], f![0], me, n, q);",
+        "sdma.put_broadcast(w@me![0], w@me![32], w![0], me, me, n, q, local_signal = true, remote_signal = true);",
+        "sdma.post_wait_mem(f![0], 1, me, q);",
+        "sdma.post_wait_mem(g![0], q, me, queue = 0, cmp = ge, mask = 4294967295, aggregate = true, coop = block);",
+        "sdma.post_wait_signal(me, n, me, q, q);",
+        "sdma.post_wait_signal(me, n, me, q, queue = 1);",
+        "sdma.post_wait_signal(me, n, me, queue = 1, signal_queue = 2);",
+        "sdma.post_wait_mem_put_ptr(f![0], 1, w@me![0], w![0], me, n, q, cmp = ne, remote_signal = true);",
+        "sdma.commit(me, q);",
+        "sdma.commit_all(me, coop = warp);",
+        "sdma.quiet(me, coop = block);",
+        "sdma.quiet_queue(me, q);",
+        "sdma.wait_signal(me, n, q);",
+    ];
+    for op in right {
+        assert_eq!(with(op), [], "{op}");
+    }
+    let wrong = [
+        ("sdma.put(w@me![0], w![0], me, n);", Code::OP_OPERANDS),
+        ("sdma.put(w@me![0], w![0], me, n, q, queue = 1);", Code::OP_OPERANDS),
+        ("sdma.put(w@me![0], w![0], me, n, 8);", Code::BAD_ATTR),
+        ("sdma.put(w@me![0], w![0], me, n, -1);", Code::BAD_ATTR),
+        ("sdma.put(w@me![0], w![0], me, n, q, coop = warp, mode = same_queue);", Code::BAD_ATTR),
+        ("sdma.get(w![0], w@me![0], me, n, q, coop = block, mode = same_queue);", Code::BAD_ATTR),
+        ("sdma.put(w@me![0], w![0], me, n, q, ordered = true);", Code::BAD_ATTR),
+        ("sdma.put(g![0], w![0], me, n, q);", Code::OP_OPERANDS),
+        ("sdma.post_wait_mem(f![0], 1, me, q, signal_per_copy = true);", Code::BAD_ATTR),
+        ("sdma.put_broadcast(w@me![0], w![0], w![0], me, me, n, q, signal_per_copy = true);", Code::BAD_ATTR),
+        ("sdma.put_broadcast(w@me![0], w![0], w![0], me, me, n, q, mode = same_queue);", Code::BAD_ATTR),
+        ("sdma.post_wait_mem(f@me![0], 1, me, q);", Code::OP_OPERANDS),
+        ("sdma.post_wait_mem(w![0], 1, me, q);", Code::OP_OPERANDS),
+        ("sdma.post_wait_mem(f![0], 4294967296, me, q);", Code::OP_OPERANDS),
+        ("sdma.post_wait_mem(f![0], 1, me, q, cmp = less);", Code::BAD_ATTR),
+        ("sdma.post_wait_mem(f![0], 1, me, q, mask = -1);", Code::BAD_ATTR),
+        ("sdma.post_wait_signal(me, 4294967296, me, q, q);", Code::OP_OPERANDS),
+        ("sdma.post_wait_signal(me, 1, me, q);", Code::OP_OPERANDS),
+        ("sdma.post_wait_signal(me, 1, me, q, q, queue = 1);", Code::OP_OPERANDS),
+        ("sdma.post_wait_mem_put_ptr(f![0], 1, w@me![0], w![0], me, n, q, aggregate = true);", Code::BAD_ATTR),
+        ("sdma.commit_all(me);", Code::BAD_ATTR),
+        ("sdma.commit_all(me, coop = thread);", Code::BAD_ATTR),
+        ("sdma.quiet(me, q);", Code::OP_OPERANDS),
+    ];
+    for (op, code) in wrong {
+        assert_eq!(with(op), [code], "{op}");
+    }
+}

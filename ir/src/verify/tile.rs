@@ -18,7 +18,7 @@ use crate::dtype::DType;
 use crate::env::Entity;
 use crate::space::Space;
 use crate::span::Span;
-use crate::stmt::{CopyAttrs, Index, Place, Region, Source, TileKind, TileOp};
+use crate::stmt::{After, CopyAttrs, Index, Place, Region, Source, TileKind, TileOp};
 use crate::types::expect_value;
 
 /// Widths of an access in bits.
@@ -201,8 +201,12 @@ impl Checker<'_> {
             let message = format!("`vec = {bits}` is no width of an access");
             self.report(Diagnostic::error(Code::BAD_ATTR, span, message).help("widths are 8, 16, 32, 64, 128 bits"));
         }
-        if let Some((place, value)) = &attrs.after {
-            self.after(place, value);
+        match &attrs.after {
+            None => {}
+            Some(After::Flag(place, value)) => self.after(place, value),
+            Some(After::Signal { signal, from, expected }) => {
+                self.wait_signal(signal, from, op.scope, expected.as_ref(), span);
+            }
         }
         if let Some(signal) = &attrs.notify {
             match self.entity(signal, span) {

@@ -12,8 +12,8 @@ use tilewright_ir::module::{
     WhereParam,
 };
 use tilewright_ir::stmt::{
-    Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source, StmtKind,
-    TileKind, TileOp,
+    After, Alloc, AttrValue, Completion, CopyAttrs, Index, Place, PlaceIndex, PrimArg, PrimOp, Region, Source,
+    StmtKind, TileKind, TileOp,
 };
 use tilewright_ir::{DType, Dim, Expr, ExprKind, Module, Name, ScalarTy, Scope, Space, Span, op::OPS, stmt::Stmt};
 
@@ -260,7 +260,10 @@ impl<'a> Gen<'a> {
             notify: self.maybe(Gen::buffer_name),
             carry_any: self.flip(),
             allow_unmeasured: self.flip(),
-            after: self.maybe(|g| (g.place(), g.expr())),
+            after: self.maybe(|g| match g.below(2) {
+                0 => After::Flag(g.place(), g.expr()),
+                _ => After::Signal { signal: g.buffer_name(), from: g.expr(), expected: g.maybe(Self::expr) },
+            }),
             variant: self.maybe(Gen::string),
             vec: self.maybe(Gen::u32),
             plan: self.maybe(Gen::string),

@@ -10,45 +10,83 @@ use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::Interval;
 use tilewright_ir::text::print_region;
-use tilewright_ir::{
-    Block, Code, Completion, Kernel, Name, PrimArg, Source, Space, Span, Stmt, StmtKind, TileKind, TileOp,
-};
+use tilewright_ir::{Block, Code, Completion, Kernel, Name, Source, Space, Span, Stmt, StmtKind, TileKind, TileOp};
 
+use super::held::Held;
 use super::rewriter::{Names, Rewriter};
-use super::variant::{Candidate, CopyGroup, CopyView, Operand, Reject};
+use super::variant::{Candidate, CopyGroup, CopyVariant, CopyView, Operand, Reject};
 use super::view::{Context, build_pointwise_view, build_views};
 use crate::effects::written_in;
+use crate::lower::add_hidden;
 use crate::pipeline::{CandidateDecision, CopyDecision, PassCx, State, Verdict};
 use crate::pointwise;
 
 /// Runs the pass.
 pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    let State { module, decisions, warnings, .. } = state;
+    let State { module, decisions, warnings, kernels, .. } = state;
     for kernel in module.kernels_mut() {
         let warp = kernel.launch.warp.lanes(cx.target.warp_size);
         let context = Context::for_kernel(kernel, warp, written_in(&kernel.body, &cx.ops));
         let mut selector = Selector {
             cx,
+            singles: cx.variants.iter().copied().filter(|v| v.copies() == 1).collect(),
             kernel: kernel.name.clone(),
             names: Names::of_kernel(kernel),
+            bases: Vec::new(),
             decisions,
             warnings,
             errors: &mut errors,
         };
         let body = std::mem::take(&mut kernel.body);
         kernel.body = selector.block(body, context);
+        let bases = selector.bases;
+        add_hidden(kernel, &bases);
+        kernels.entry(kernel.name.clone()).or_default().bases = bases;
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-struct Selector<'a> {
-    cx: &'a PassCx<'a>,
-    kernel: Name,
-    names: Names,
-    decisions: &'a mut Vec<CopyDecision>,
-    warnings: &'a mut Vec<Diagnostic>,
-    errors: &'a mut Vec<Diagnostic>,
+pub(super) struct Selector<'a> {
+    pub(super) cx: &'a PassCx<'a>,
+    /// The variants that carry one copy.
+    singles: Vec<&'a dyn CopyVariant>,
+    pub(super) kernel: Name,
+    pub(super) names: Names,
+    /// Signals whose total at launch a copy is held back by, each with its hidden table.
+    bases: Vec<(Name, Name)>,
+    pub(super) decisions: &'a mut Vec<CopyDecision>,
+    pub(super) warnings: &'a mut Vec<Diagnostic>,
+    pub(super) errors: &'a mut Vec<Diagnostic>,
+}
+
+/// A variant that was chosen, and what it wrote.
+pub(super) struct Chosen {
+    variant: &'static str,
+    /// Predicted picoseconds.
+    pub(super) cost: u64,
+    gated: bool,
+    notes: Vec<String>,
+    block: Block,
+    completion: Completion,
+}
+
+impl Chosen {
+    pub(super) fn new(
+        variant: &dyn CopyVariant,
+        candidate: &Candidate,
+        block: Block,
+        completion: Completion,
+    ) -> Chosen {
+        Chosen {
+            variant: variant.info().name,
+            cost: candidate.cost.picoseconds,
+            gated: candidate.gated,
+            notes: candidate.notes.clone(),
+            block,
+            completion,
+        }
+    }
 }
 
 impl Selector<'_> {
@@ -101,15 +139,12 @@ impl Selector<'_> {
         if at.active.is_empty() {
             // No thread comes here, whatever happens: nothing is copied, and a token is done.
             let done = op.token.iter().map(|_| Completion::Done).collect();
-            return self.post(op, done, span, out);
+            return self.post(op, done, span, Block::new(), out);
         }
-        let views = match build_views(op, span, at) {
+        let mut views = match build_views(op, span, at) {
             Ok(views) => views,
             Err(e) => return self.errors.push(e),
         };
-        if let Some((flag, value)) = &op.attrs.after {
-            out.extend(self.wait_flag(flag.clone(), value.clone(), span, at));
-        }
         if let Some(plan) = &op.attrs.plan {
             let message = format!("there is no plan `{plan}` for peer copies");
             let d = Diagnostic::error(Code::BAD_ATTR, span, message);
@@ -124,25 +159,42 @@ impl Selector<'_> {
                 return self.errors.push(overlap(&v.dst.buf, "written twice", span));
             }
         }
-        if let (Some(_), TileKind::CopyAsync) = (&op.attrs.after, op.kind) {
-            let message = "an asynchronous copy cannot be held back by a flag yet";
-            let d = Diagnostic::error(Code::BAD_ATTR, span, message);
-            return self.errors.push(d.help("use a blocking `copy … , after flag == value`, which waits for the flag"));
-        }
-        let mut completions = Vec::new();
-        for (i, view) in views.into_iter().enumerate() {
-            let text = describe(op, i);
-            if let Some((block, completion)) = self.choose(view, &text) {
-                out.extend(block);
-                completions.push(completion);
+        let held = match &op.attrs.after {
+            None => None,
+            Some(after) => match Held::of(after, op, span, at, &mut self.names, &mut self.bases) {
+                Ok(held) => Some(held),
+                Err(e) => return self.errors.push(e),
+            },
+        };
+        views.iter_mut().for_each(|v| v.gate = held.as_ref().map(|h| h.gate.clone()));
+        let Some(chosen) = self.choose_all(views, op) else { return };
+        let mut suffix = Block::new();
+        if let Some(held) = held {
+            match chosen.iter().find(|c| !c.gated) {
+                None => {
+                    out.extend(held.prepare);
+                    suffix = held.arrived;
+                }
+                Some(c) if op.kind == TileKind::CopyAsync => {
+                    let message = format!("`{}` carries this copy, which no copy engine can hold back", c.variant);
+                    let d = Diagnostic::error(Code::BAD_ATTR, span, message);
+                    let d = c.notes.iter().fold(d, |d, note| d.help(note.clone()));
+                    return self.errors.push(d.help("a blocking `copy … , after …` is held back by its threads"));
+                }
+                Some(_) => out.extend(held.wait),
             }
         }
-        self.post(op, completions, span, out);
+        let mut completions = Vec::new();
+        for c in chosen {
+            out.extend(c.block);
+            completions.push(c.completion);
+        }
+        self.post(op, completions, span, suffix, out);
     }
 
     /// The posts of a copy: one a destination. A blocking copy waits for each; the author's token stands for all, so
-    /// the earlier ones are waited for right away (each goes to a queue of its own).
-    fn post(&mut self, op: &TileOp, completions: Vec<Completion>, span: Span, out: &mut Block) {
+    /// the earlier ones are waited for right away (each goes to a queue of its own). `suffix` follows a blocking copy.
+    fn post(&mut self, op: &TileOp, completions: Vec<Completion>, span: Span, suffix: Block, out: &mut Block) {
         let last = completions.len().saturating_sub(1);
         for (i, completion) in completions.into_iter().enumerate() {
             let token = match &op.token {
@@ -155,29 +207,29 @@ impl Selector<'_> {
                 out.push(Stmt::new(StmtKind::WaitToken(token), span));
             }
         }
-    }
-
-    /// `after flag == value`: each active thread polls the flag before it starts.
-    fn wait_flag(&mut self, flag: tilewright_ir::Place, value: tilewright_ir::Expr, span: Span, at: &Context) -> Block {
-        let mut rw = Rewriter::new(&mut self.names, span);
-        match crate::lower::flat_place(&flag, at) {
-            Ok(flat) => rw.prim("mem.wait_eq", vec![PrimArg::Place(flat), PrimArg::Expr(value)], vec![]),
-            Err(e) => self.errors.push(e),
+        if op.token.is_none() {
+            out.extend(suffix);
         }
-        rw.finish()
     }
 
     /// Asks every variant and writes the best.
-    fn choose(&mut self, view: CopyView, text: &str) -> Option<(Block, Completion)> {
+    pub(super) fn choose(&mut self, view: CopyView, text: &str) -> Option<Chosen> {
         let span = view.span;
         let forced = view.attrs.variant.clone();
         let group = CopyGroup { copies: vec![view] };
         let answers: Vec<Result<Candidate, Reject>> =
-            self.cx.variants.iter().map(|v| v.plan(&group, self.cx.target)).collect();
+            self.singles.iter().map(|v| v.plan(&group, self.cx.target)).collect();
         if let Some(name) = &forced
             && !self.cx.variants.iter().any(|v| v.info().name == name)
         {
             self.errors.push(unknown_variant(name, self.cx, span));
+            return None;
+        }
+        if let Some(pair) =
+            self.cx.variants.iter().find(|v| v.copies() != 1 && forced.as_deref() == Some(v.info().name))
+        {
+            let reject = Reject::Attribute { why: format!("it carries {} destinations at once", pair.copies()) };
+            self.errors.push(declined(pair.info().name, &reject, span, text));
             return None;
         }
         let winner = self.best(&answers, forced.as_deref());
@@ -186,9 +238,9 @@ impl Selector<'_> {
             return None;
         };
         let chosen = answers[winner].as_ref().ok()?;
-        let info = self.cx.variants[winner].info();
+        let info = self.singles[winner].info();
         if info.name == "fallback" && forced.is_none() {
-            self.warnings.push(slow(&answers, self.cx, span, text));
+            self.warnings.push(slow(&answers, &self.singles, span, text));
         }
         let mut rw = Rewriter::new(&mut self.names, span);
         let completion = (chosen.emit)(&mut rw);
@@ -203,14 +255,14 @@ impl Selector<'_> {
             candidates: self.verdicts(&answers, winner, forced.as_deref()),
             forced: forced.is_some(),
         });
-        Some((block, completion))
+        Some(Chosen::new(self.singles[winner], chosen, block, completion))
     }
 
     /// Position of the variant that carries the copy.
     fn best(&self, answers: &[Result<Candidate, Reject>], forced: Option<&str>) -> Option<usize> {
         let mut best: Option<(usize, i32, u64)> = None;
         for (i, answer) in answers.iter().enumerate() {
-            let info = self.cx.variants[i].info();
+            let info = self.singles[i].info();
             if forced.is_some_and(|f| f != info.name) {
                 continue;
             }
@@ -229,10 +281,10 @@ impl Selector<'_> {
         winner: usize,
         forced: Option<&str>,
     ) -> Vec<CandidateDecision> {
-        let best = self.cx.variants[winner].info();
+        let best = self.singles[winner].info();
         let best_cost = answers[winner].as_ref().map(|c| c.cost.picoseconds).unwrap_or(0);
         let decide = |(i, answer): (usize, &Result<Candidate, Reject>)| {
-            let info = self.cx.variants[i].info();
+            let info = self.singles[i].info();
             let (verdict, cost, notes) = match answer {
                 Err(r) => (Verdict::Rejected(r.to_string(), r.fix().map(str::to_owned)), None, Vec::new()),
                 Ok(c) if i == winner => (Verdict::Chosen, Some(c.cost), c.notes.clone()),
@@ -264,20 +316,12 @@ impl Selector<'_> {
         text: &str,
     ) -> Diagnostic {
         let rejects = || {
-            answers
-                .iter()
-                .enumerate()
-                .filter_map(|(i, a)| a.as_ref().err().map(|r| (self.cx.variants[i].info().name, r)))
+            answers.iter().enumerate().filter_map(|(i, a)| a.as_ref().err().map(|r| (self.singles[i].info().name, r)))
         };
         if let Some(name) = forced
             && let Some((_, reject)) = rejects().find(|(n, _)| *n == name)
         {
-            let d = Diagnostic::error(Code::VARIANT_DECLINED, span, format!("variant `{name}` declines: {reject}"))
-                .label(text.to_owned());
-            return match reject.fix() {
-                Some(fix) => d.help(fix),
-                None => d.help(format!("without `variant = \"{name}\"` the compiler picks one that fits")),
-            };
+            return declined(name, reject, span, text);
         }
         let target = self.cx.target.name;
         let mut d = Diagnostic::error(Code::NO_VARIANT, span, format!("no variant on {target} accepts this copy"))
@@ -335,7 +379,7 @@ fn overlap(buf: &Name, what: &str, span: Span) -> Diagnostic {
 }
 
 /// A copy in words: `recv@next <- send by cta`.
-fn describe(op: &TileOp, dst: usize) -> String {
+pub(super) fn describe(op: &TileOp, dst: usize) -> String {
     let src = match op.srcs.first() {
         Some(Source::Region(r)) => print_region(r),
         Some(Source::Value(e)) => tilewright_ir::text::print_expr(e),
@@ -359,6 +403,15 @@ pub(crate) fn learn(stmt: &Stmt, at: &mut Context) {
     }
 }
 
+pub(super) fn declined(name: &str, reject: &Reject, span: Span, text: &str) -> Diagnostic {
+    let d = Diagnostic::error(Code::VARIANT_DECLINED, span, format!("variant `{name}` declines: {reject}"))
+        .label(text.to_owned());
+    match reject.fix() {
+        Some(fix) => d.help(fix),
+        None => d.help(format!("without `variant = \"{name}\"` the compiler picks one that fits")),
+    }
+}
+
 fn unknown_variant(name: &str, cx: &PassCx, span: Span) -> Diagnostic {
     let known: Vec<String> = cx.variants.iter().map(|v| format!("`{}`", v.info().name)).collect();
     Diagnostic::error(Code::VARIANT_DECLINED, span, format!("{} has no variant `{name}`", cx.target.name))
@@ -366,12 +419,12 @@ fn unknown_variant(name: &str, cx: &PassCx, span: Span) -> Diagnostic {
 }
 
 /// The warning of the scalar fallback, with the reason of each faster variant.
-fn slow(answers: &[Result<Candidate, Reject>], cx: &PassCx, span: Span, text: &str) -> Diagnostic {
+fn slow(answers: &[Result<Candidate, Reject>], variants: &[&dyn CopyVariant], span: Span, text: &str) -> Diagnostic {
     let mut d = Diagnostic::warning(Code::SCALAR_FALLBACK, span, "this copy is carried element by element")
         .label(text.to_owned());
     for (i, answer) in answers.iter().enumerate() {
         if let Err(reject) = answer {
-            d = d.help(format!("{}: {reject}", cx.variants[i].info().name));
+            d = d.help(format!("{}: {reject}", variants[i].info().name));
         }
     }
     d

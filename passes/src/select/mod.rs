@@ -4,6 +4,8 @@
 //! report can say of each why it won, lost or declined.
 
 pub mod engine;
+mod held;
+mod pair;
 pub mod partition;
 pub mod rewriter;
 pub mod suggest;
@@ -16,5 +18,5 @@ pub use rewriter::{Names, Rewriter};
 pub use suggest::suggest;
 pub use together::together;
 pub use variant::{
-    Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Operand, ParamValue, Reject, VariantInfo,
+    Candidate, Conflict, CopyGroup, CopyVariant, CopyView, Emit, Gate, Operand, ParamValue, Queues, Reject, VariantInfo,
 };

@@ -9,7 +9,7 @@ use std::fmt;
 use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::Interval;
 use tilewright_ir::threads::ActiveSet;
-use tilewright_ir::{BufferTy, Completion, CopyAttrs, DType, Dim, Expr, Layout, Name, Scope, Space, Span};
+use tilewright_ir::{BufferTy, Completion, CopyAttrs, DType, Dim, Expr, Layout, Name, Place, Scope, Space, Span};
 use tilewright_target::{Cost, Target};
 
 use super::rewriter::Rewriter;
@@ -35,6 +35,12 @@ pub trait CopyVariant: Sync {
     /// # Errors
     /// The rule that the group does not meet.
     fn plan(&self, group: &CopyGroup, target: &Target) -> Result<Candidate, Reject>;
+
+    /// How many copies a group has that `plan` is asked about: 1, or 2 for a variant that carries the two destinations of a
+    /// `copy` at once.
+    fn copies(&self) -> usize {
+        1
+    }
 }
 
 /// Copies that are planned together: one, unless a planner offers batches.
@@ -61,6 +67,12 @@ pub struct CopyView {
     pub attrs: CopyAttrs,
     /// Queue id of the signal in `notify`.
     pub notify_queue: Option<u32>,
+    /// Does another copy of the kernel notify the same signal?
+    pub notify_shared: bool,
+    /// What `after` holds the copy back with, looked up.
+    pub gate: Option<Gate>,
+    /// Queue ids for copies that notify nobody.
+    pub queues: Queues,
     /// Ranks of the later destinations of the same `copy`: the signal is left to the last destination of equal rank, so
     /// that each rank is notified once.
     pub later_ranks: Vec<Expr>,
@@ -78,6 +90,42 @@ pub struct CopyView {
     pub src_written: bool,
     /// Where it was written.
     pub span: Span,
+}
+
+/// What holds a copy back. Whoever does not carry this out by itself (`Candidate::gated`) gets a wait by the threads before
+/// the copy.
+#[derive(Clone, Debug)]
+pub enum Gate {
+    /// Until an element of this rank's memory has a value.
+    Flag {
+        /// The element, as a flat place.
+        flag: Place,
+        /// The value.
+        value: Expr,
+        /// The element's type: a 32- or 64-bit integer.
+        dtype: DType,
+        /// Does this kernel store to the flag's buffer?
+        written: bool,
+    },
+    /// Until the notifies of a rank have come.
+    Signal {
+        /// The notifying rank.
+        from: Expr,
+        /// The count since the communicator was made.
+        want: Expr,
+        /// Queue id of the signal.
+        queue: u32,
+    },
+}
+
+/// Queue ids that a kernel's copies without `notify` use. A queue that is parked behind a wait holds up all that is posted
+/// behind it (seed 001, "Sharp edges"), so that what waits and what does not are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queues {
+    /// For copies that wait for nothing: one that no held copy notifies on.
+    pub plain: u32,
+    /// For copies that `after` holds back: one that nobody else uses; `None` if all are taken.
+    pub held: Option<u32>,
 }
 
 /// One side of a copy.
@@ -151,8 +199,17 @@ pub struct Candidate {
     pub notes: Vec<String>,
     /// For each side in shared memory, the bank conflicts of its accesses.
     pub conflicts: Vec<Conflict>,
+    /// Does the copy wait for its `after` by itself?
+    pub gated: bool,
     /// Writes the copy.
     pub emit: Emit,
+}
+
+impl Candidate {
+    /// A candidate without parameters and remarks that does not look at `after`.
+    pub fn new(cost: Cost, emit: Emit) -> Candidate {
+        Candidate { params: Vec::new(), cost, notes: Vec::new(), conflicts: Vec::new(), gated: false, emit }
+    }
 }
 
 impl fmt::Debug for Candidate {

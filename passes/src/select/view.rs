@@ -3,13 +3,14 @@
 //! The engine walks a kernel with a `Context`; `build_view` looks a copy's operands up in it.
 
 use tilewright_ir::diag::Diagnostic;
-use tilewright_ir::env::Env;
+use tilewright_ir::env::{Env, MAX_QUEUES, signal_queues};
 use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::Interval;
+use tilewright_ir::stmt::walk_block;
 use tilewright_ir::threads::ActiveSet;
-use tilewright_ir::{Code, Dim, Index, Kernel, Name, Region, Source, Span, TileKind, TileOp};
+use tilewright_ir::{Code, Dim, Index, Kernel, Name, Region, Source, Span, StmtKind, TileKind, TileOp};
 
-use super::variant::{CopyView, Operand};
+use super::variant::{CopyView, Operand, Queues};
 
 /// What is known at one point of a kernel.
 #[derive(Clone, Debug)]
@@ -28,6 +29,43 @@ pub struct Context {
     pub warp: u32,
     /// Buffers that the kernel writes anywhere, other than by copy engines of other ranks.
     pub written: Vec<Name>,
+    /// What the copies of the whole kernel ask of queues.
+    pub posts: Posts,
+}
+
+/// What the copies of a kernel ask of queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posts {
+    /// Queue ids for copies that notify nobody.
+    pub queues: Queues,
+    /// Signals that more than one copy notifies.
+    pub shared: Vec<Name>,
+    /// Buffers of this rank that threads store to.
+    pub stored: Vec<Name>,
+}
+
+impl Posts {
+    /// Looks at all copies of a kernel.
+    pub fn of_kernel(kernel: &Kernel) -> Posts {
+        let signals = signal_queues(kernel).unwrap_or_default();
+        let (mut held, mut notified, mut stored) = (Vec::new(), Vec::new(), Vec::new());
+        walk_block(&kernel.body, &mut |stmt| match &stmt.kind {
+            StmtKind::Tile(op) => {
+                notified.extend(op.attrs.notify.iter().cloned());
+                if op.attrs.after.is_some() {
+                    held.extend(op.attrs.notify.iter().filter_map(|s| signals.get(s).copied()));
+                }
+                stored.extend(op.dsts.iter().filter(|d| d.rank.is_none()).map(|d| d.buf.clone()));
+            }
+            StmtKind::Store { to, .. } if to.rank.is_none() => stored.push(to.buf.clone()),
+            _ => {}
+        });
+        let free = |taken: &dyn Fn(u32) -> bool| (0..MAX_QUEUES).find(|q| !taken(*q));
+        let plain = free(&|q| held.contains(&q)).unwrap_or(0);
+        let queues = Queues { plain, held: free(&|q| q == plain || signals.values().any(|s| *s == q)) };
+        let twice = |s: &&Name| notified.iter().filter(|n| n == s).count() > 1;
+        Posts { queues, shared: notified.iter().filter(twice).cloned().collect(), stored }
+    }
 }
 
 impl Context {
@@ -42,6 +80,7 @@ impl Context {
             block: [kernel.launch.block_dim(0), kernel.launch.block_dim(1), kernel.launch.block_dim(2)],
             warp,
             written,
+            posts: Posts::of_kernel(kernel),
         }
     }
 }
@@ -108,6 +147,9 @@ pub fn build_views(op: &TileOp, span: Span, cx: &Context) -> Result<Vec<CopyView
             is_async: op.kind == TileKind::CopyAsync,
             attrs: op.attrs.clone(),
             notify_queue,
+            notify_shared: op.attrs.notify.as_ref().is_some_and(|n| cx.posts.shared.contains(n)),
+            gate: None,
+            queues: cx.posts.queues,
             later_ranks,
             active: cx.active.clone(),
             cta_threads: cx.cta_threads,

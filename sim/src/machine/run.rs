@@ -183,6 +183,10 @@ impl Sim {
         let Some(group) = self.groups[slot].as_mut() else { return Ok(()) };
         if group.waves[wave].status == Status::Ended {
             self.memory.end_wave(group.waves[wave].state.id.actor);
+            // One wave after the other: what it stored is there before the next one runs.
+            if matches!(self.config.schedule, Schedule::Sequential { .. }) {
+                self.memory.perform_orphans(Some(group.waves[wave].state.id.rank));
+            }
         }
         if group.alive() == 0 {
             if let Some(group) = self.groups[slot].take() {

@@ -7,7 +7,8 @@ use crate::rng::Rng;
 /// How waves take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// The first wave that can run, in the order of their start, until it ends or blocks. One that has executed `turn`
+    /// The first wave that can run, in the order of their start, until it ends or blocks; what it stored is in memory before
+    /// the next one runs. One that has executed `turn`
     /// instructions without either (it polls) lets the next one run.
     Sequential {
         /// Instructions of one turn.

@@ -213,8 +213,9 @@ impl Step {
     /// If EXEC itself became undefined.
     #[cold]
     pub(crate) fn mark_undefined(&self, wave: &mut WaveState, lanes: u64) -> Exec {
-        for index in self.vector_write.first..self.vector_write.first + self.vector_write.count {
-            wave.vgpr_init[usize::from(index)] &= !lanes;
+        let halves = self.undefined_halves(wave, lanes);
+        for (half, index) in (self.vector_write.first..self.vector_write.first + self.vector_write.count).enumerate() {
+            wave.vgpr_init[usize::from(index)] &= !halves.map_or(lanes, |halves| halves[half % 2]);
         }
         let mut scalars = self.scalar_writes;
         if writes_exec(&self.inst) {
@@ -232,6 +233,24 @@ impl Step {
             }));
         }
         Ok(())
+    }
+
+    /// A move of 64 bits to vector registers takes each half for itself: the lanes for which each is undefined.
+    #[cold]
+    fn undefined_halves(&self, wave: &WaveState, lanes: u64) -> Option<[u64; 2]> {
+        if self.inst.op != Op::VMovB64 {
+            return None;
+        }
+        let of = |half: usize| match scalar_number(self.inst.src[0]) {
+            Some(number) if wave.sgpr_init >> (number + half) & 1 == 0 => lanes,
+            Some(_) => 0,
+            None => {
+                let first = usize::from(self.vector_reads[0].first);
+                let count = usize::from(self.vector_reads[0].count);
+                if count == 2 { lanes & !wave.vgpr_init[first + half] } else { lanes }
+            }
+        };
+        Some([of(0), of(1)])
     }
 
     /// After an ALU instruction with defined sources.

@@ -206,6 +206,12 @@ fn undefined_values_matter_where_they_decide() {
     // s_mov_b64 exec, s[6:7]
     let kind = fault(&[0xbefe_0106, END]);
     assert!(matches!(kind, FaultKind::UninitialisedRegister { .. }), "{kind}");
+    // s_mov_b32 s8, 1; v_mov_b64_e32 v[2:3], s[8:9]: each half is as the half that it comes from.
+    let mut bench = Bench::new(&[0xbe88_0081, 0x7e04_7008, 0x7d94_0502, 0xbf87_0000, END], 0, SimConfig::default());
+    bench.launch([1, 1, 1], [64, 1, 1]);
+    bench.run().expect("v2 is defined");
+    let kind = fault(&[0xbe88_0081, 0x7e04_7008, 0x7d94_0703, 0xbf87_0000, END]);
+    assert!(matches!(kind, FaultKind::UninitialisedRegister { .. }), "{kind}");
     // v_add_u32_e32 v1, v1, v2 alone decides nothing.
     let mut bench = Bench::new(&[0x6802_0501, END], 0, SimConfig::default());
     bench.launch([1, 1, 1], [64, 1, 1]);

@@ -26,7 +26,7 @@ impl Memory {
     }
 
     /// Performs all, or all of one rank.
-    pub(super) fn perform_orphans(&mut self, rank: Option<u32>) {
+    pub(crate) fn perform_orphans(&mut self, rank: Option<u32>) {
         if self.orphans.is_empty() {
             return;
         }

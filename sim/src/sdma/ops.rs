@@ -147,6 +147,9 @@ impl Engine {
         let mut next = || piece(running.size() - done, rng);
         match &running.packet {
             Packet::Nop | Packet::Trap { .. } => Ok(Did::All),
+            Packet::Copy { src, dst, bytes: bytes @ (4 | 8) } if dst.is_multiple_of(*bytes) => {
+                self.move_word(memory, *src, *dst, *bytes).map(|()| Did::All)
+            }
             Packet::Copy { src, dst, .. } => {
                 let n = next();
                 self.move_bytes(memory, src.wrapping_add(done), dst.wrapping_add(done), n).map(|()| Did::Some(n))
@@ -201,6 +204,14 @@ impl Engine {
         let mut buffer = vec![0; bytes as usize];
         memory.read(self.by(), src, &mut buffer)?;
         memory.write(self.by(), dst, &buffer)
+    }
+
+    /// A copy of one aligned word is one store, and what others wait for may be written with it (seed, "postWaitMem": a flag
+    /// that a peer writes with put).
+    fn move_word(&self, memory: &mut dyn EngineMemory, src: u64, dst: u64, bytes: u64) -> Exec {
+        let mut word = [0; 8];
+        memory.read(self.by(), src, &mut word[..bytes as usize])?;
+        memory.store(self.by(), dst, bytes as u32, u64::from_le_bytes(word))
     }
 
     fn swap_bytes(&self, memory: &mut dyn EngineMemory, a: u64, b: u64, bytes: u64) -> Exec {

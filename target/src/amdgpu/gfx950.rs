@@ -80,6 +80,7 @@ pub(super) const SDMA: SdmaFacts = SdmaFacts {
         atomic_add64_header: 0x5e00_000a, // golden: operation 47
         poll_memory_header: 0x8000_0008,  // hw 1: mem_poll is bit 31
         poll_control: 0x0fff_0004,        // hw 1: retry 0xfff is for ever, interval 4 as ROCr
+        padding_unit: 0x0007_0000,        // hw 1: count of the dwords that follow
     },
     packets: &sdma::gfx9::PACKETS,
 };

@@ -36,6 +36,8 @@ pub struct PostedDwords {
     pub poll_memory_header: u32,
     /// Last dword of a wait on memory: poll interval and endless retry.
     pub poll_control: u32,
+    /// A NOP that swallows the rest of its ring unit.
+    pub padding_unit: u32,
 }
 
 /// Facts about the copy engines of a chip and the rings that feed them.

@@ -306,6 +306,7 @@ fn posted_dwords_agree_with_the_tables() {
     assert_eq!(pack(&gfx9::ATOMIC, &[("operation", 47)])[0], posted.atomic_add64_header);
     assert_eq!(pack(&gfx9::POLL_REGMEM, &[("mem_poll", 1)])[0], posted.poll_memory_header);
     assert_eq!(pack(&gfx9::POLL_REGMEM, &[("interval", 4), ("retry_count", 0xfff)])[5], posted.poll_control);
+    assert_eq!(pack(&gfx9::NOP, &[("count", 7)])[0], posted.padding_unit);
 }
 
 #[test]

@@ -72,6 +72,31 @@ fn report_2_5_no_byte_is_shared_by_two_threads() {
 }
 
 #[test]
+fn report_2_5_threads_with_whole_bytes_of_their_own_copy_odd_rows() {
+    let text = |pitch: u32, by: &str, region: &str| {
+        format!(
+            "kernel k(a: global<i4>[32, 3] layout S[(32,3):({pitch},1)], b: global<i4>[32, 3] layout S[(32,3):({pitch},1)])
+                 launch(grid = [1], block = [32], warp = 32) {{
+                local r: i4[32, 3] layout S[(32,3):(1@laneid,1)];
+                copy r <- a by warp;
+                sync cta;
+                copy b[{region}] <- {} by {by};
+            }}
+            run k {{ a = random(seed = 1); expect b == a; }}",
+            if by == "warp" { "r" } else { "a[thread.x, 0..3]" }
+        )
+    };
+    for target in BOTH {
+        for (by, region) in [("warp", "0..32, 0..3"), ("thread", "thread.x, 0..3")] {
+            run(&text(4, by, region), target);
+            let said = errors(&text(3, by, region), target);
+            let said = format!("{} {}", said[0].message, said[0].help.join(" "));
+            assert!(said.contains("would be written by two threads: 0 and 1 at element"), "{by}: {said}");
+        }
+    }
+}
+
+#[test]
 fn report_2_7_a_copy_does_not_convert_whatever_its_size() {
     let text = |n: u32| {
         format!(

@@ -4,11 +4,11 @@ use super::{PResult, Parser, Tok};
 use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
 use crate::span::Span;
-use crate::stmt::{AttrValue, CopyAttrs, PrimArg, PrimOp, Source, StmtKind, TileKind, TileOp};
+use crate::stmt::{After, AttrValue, CopyAttrs, PrimArg, PrimOp, Source, StmtKind, TileKind, TileOp};
 use crate::text::words::near;
 
 /// Attributes of copies.
-const ATTRS: [&str; 7] = ["notify", "carry", "allow", "after", "variant", "vec", "plan"];
+const ATTRS: [&str; 8] = ["notify", "carry", "allow", "after", "expected", "variant", "vec", "plan"];
 
 const NO_SCOPE: &str = "say who executes it: `by cta`, `by warpgroup`, `by warp` or `by thread`";
 
@@ -92,9 +92,21 @@ impl Parser<'_> {
         match word {
             "notify" => attrs.notify = Some(self.name("the name of a signal")?),
             "after" => {
-                let place = self.place()?;
-                self.expect(Tok::Eq)?;
-                attrs.after = Some((place, self.expr()?));
+                attrs.after = Some(if self.nth_word(1) == "from" {
+                    self.after_signal()?
+                } else {
+                    let place = self.place()?;
+                    self.expect(Tok::Eq)?;
+                    After::Flag(place, self.expr()?)
+                });
+            }
+            "expected" => {
+                let Some(After::Signal { expected, .. }) = &mut attrs.after else {
+                    let message = "`expected` belongs to `after signal from rank`";
+                    return Err(Box::new(Diagnostic::error(Code::BAD_ATTR, self.span(), message)));
+                };
+                self.expect(Tok::Assign)?;
+                *expected = Some(self.expr()?);
             }
             _ => {
                 self.expect(Tok::Assign)?;
@@ -114,6 +126,13 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `hop from prev`.
+    fn after_signal(&mut self) -> PResult<After> {
+        let signal = self.name("the name of a signal")?;
+        self.bump();
+        Ok(After::Signal { signal, from: self.expr()?, expected: None })
     }
 
     /// Does a primitive op with a result begin here: `word.word(` or `word(` where the word is no function?

@@ -425,7 +425,7 @@ fn candidate(view: &CopyView, plan: Plan, target: &Target) -> Candidate {
         }
         Completion::Done
     });
-    Candidate { params, cost, notes, conflicts, emit }
+    Candidate { params, cost, notes, conflicts, gated: false, emit }
 }
 
 /// `Expr` of a place that threads compare with their own coordinate.

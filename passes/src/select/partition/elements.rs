@@ -10,7 +10,8 @@ use tilewright_ir::{Axis, BinOp, Completion, Dim, Expr, Iter, Layout, Scope, Spa
 use tilewright_target::Target;
 
 use super::build::Crew;
-use super::copy::{Move, check_attrs, flat_of, shared_byte_of};
+use super::bytes;
+use super::copy::{Move, check_attrs, flat_of};
 use super::digits::is_memory;
 use super::emit::{Script, all_of};
 use super::owners::{coordinate, coordinate_of, groups, whole_groups};
@@ -22,13 +23,16 @@ use crate::select::rewriter::Rewriter;
 use crate::select::variant::{Candidate, CopyView, Operand, ParamValue, Reject};
 
 /// Most elements whose ownership is checked one by one at compile time.
-const CHECK_LIMIT: i64 = 1 << 16;
+pub(super) const CHECK_LIMIT: i64 = 1 << 16;
 
 /// The layout that addresses an operand, and the flat index into it of the copy's first element and per digit.
-struct Reach {
-    layout: Layout,
-    base: Dim,
-    weights: Vec<Dim>,
+pub(super) struct Reach {
+    /// Of the operand's slice, or of its whole buffer.
+    pub layout: Layout,
+    /// Flat index of the first element.
+    pub base: Dim,
+    /// What one step of each of the copy's dimensions adds to the flat index.
+    pub weights: Vec<Dim>,
 }
 
 fn layout_error(op: &Operand, why: String) -> Reject {
@@ -123,9 +127,8 @@ pub fn plan_elements(view: &CopyView, target: &Target) -> Result<Candidate, Reje
     }
     add_replicas(&mut walk, 0, &reaches[0], &Axis::M);
     let own = ops.iter().position(|op| op.space() == Space::Local);
-    let writers = if own.is_none() { groups(crew.active, crew.scope).len() } else { crew.active.count() as usize };
-    if bits < 8 && view.dst.space() != Space::Local && writers > 1 {
-        return Err(shared_byte_of(&view.dst));
+    if bits < 8 && view.dst.space() != Space::Local {
+        bytes::apart(view, &reaches, own.is_some())?;
     }
     let mut axes = Vec::new();
     match own {
@@ -217,9 +220,10 @@ fn owned(ops: &[&Operand; 2], reaches: &[Reach; 2], k: usize, view: &CopyView, c
 }
 
 /// Threads by their coordinates on the thread axes of a layout.
-type ByCoordinates = BTreeMap<Vec<i64>, BTreeSet<u32>>;
+pub(super) type ByCoordinates = BTreeMap<Vec<i64>, BTreeSet<u32>>;
 
-fn by_coordinates(reach: &Reach, group: &[u32], warp: u32) -> ByCoordinates {
+/// Threads of `group` by their coordinates on the layout's thread axes.
+pub(super) fn by_coordinates(reach: &Reach, group: &[u32], warp: u32) -> ByCoordinates {
     let axes = reach.layout.tile.thread_axes();
     let mut out = ByCoordinates::new();
     for &t in group {
@@ -259,7 +263,7 @@ fn same_threads(a: &Reach, b: &Reach) -> bool {
 }
 
 /// The threads that hold an element; `None` if the layout is not constant.
-fn holders(reach: &Reach, view: &CopyView, element: i64, threads: &ByCoordinates) -> Option<BTreeSet<u32>> {
+pub(super) fn holders(reach: &Reach, view: &CopyView, element: i64, threads: &ByCoordinates) -> Option<BTreeSet<u32>> {
     let mut flat = reach.base.as_const()?;
     let mut rest = element;
     for (extent, weight) in view.extents.iter().zip(&reach.weights).rev() {
@@ -322,6 +326,7 @@ fn candidate(view: &CopyView, walk: Walk, axes: Vec<Axis>, own: Option<usize>, t
         cost: price.cost,
         notes,
         conflicts: price.conflicts,
+        gated: false,
         emit,
     }
 }

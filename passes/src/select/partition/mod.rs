@@ -12,6 +12,7 @@
 //! emitted conditions for every thread of the CTA. Units are elements unless a name says bytes or bits.
 
 mod build;
+mod bytes;
 mod copy;
 mod digits;
 mod elements;

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CopyView, Operand};
+use super::{CopyView, Operand, Queues};
 use tilewright_ir::facts::Facts;
 use tilewright_ir::layout::Interval;
 use tilewright_ir::threads::ActiveSet;
@@ -151,6 +151,9 @@ impl Case {
             is_async: false,
             attrs: self.attrs.clone(),
             notify_queue: None,
+            notify_shared: false,
+            gate: None,
+            queues: Queues { plain: 0, held: Some(1) },
             later_ranks: Vec::new(),
             active: self.active(),
             cta_threads: self.block as u32,
