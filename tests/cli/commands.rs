@@ -45,6 +45,10 @@ fn ring_shift_chooses_sdma_and_says_why_the_others_lost() {
 
 #[test]
 fn run_takes_ranks_seeds_and_device() {
+    let last = u64::MAX.to_string();
+    tilewright(&["run", "examples/ring_shift.tile", "--seed", &last, "--seeds", "2"])
+        .ends(2)
+        .says(&["beyond the last seed"]);
     tilewright(&["run", "examples/ring_shift.tile", "--ranks", "7", "--seed", "5", "--seeds", "3"])
         .ends(0)
         .prints(&["on 7 ranks", "3 seeds"]);

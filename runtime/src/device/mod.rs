@@ -35,7 +35,7 @@ pub struct Launch<'a> {
     pub ranks: &'a [RankArgs],
 }
 
-/// A rank's buffers: name and contents.
+/// Names and contents of one rank's buffers.
 pub type RankBuffers = Vec<(String, Vec<u8>)>;
 
 /// What a launch left behind.
