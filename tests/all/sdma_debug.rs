@@ -140,6 +140,7 @@ fn two_waves_that_commit_one_queue_are_found() {
     let text = kernel(
         128,
         "sdma.put(b@next![thread.x * 64], a![thread.x * 64], next, 64, queue = 0, mode = same_queue, aggregate = true);
+    barrier(scope = cta);
     if thread.lane == 0 { sdma.commit(next, queue = 0); }
     sdma.quiet_queue(next, queue = 0, coop = block);",
     );

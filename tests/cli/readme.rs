@@ -19,10 +19,15 @@ fn blocks(page: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// Arguments of a line `cargo run --release -- ARGS`.
+/// Arguments of a line `cargo run --release -- ARGS`; those in single quotes hold together, as in a shell.
 fn arguments(line: &str) -> Option<Vec<&str>> {
-    let line = line.split(" #").next()?.trim();
-    Some(line.strip_prefix("cargo run --release -- ")?.split_whitespace().collect())
+    let line = line.split(" #").next()?.trim().strip_prefix("cargo run --release -- ")?;
+    let pieces = line.split('\'').enumerate();
+    Some(
+        pieces
+            .flat_map(|(n, piece)| if n % 2 == 1 { vec![piece] } else { piece.split_whitespace().collect() })
+            .collect(),
+    )
 }
 
 #[test]

@@ -186,14 +186,29 @@ impl<'ctx> Sdma<'_, 'ctx> {
 
     /// Write pointer, doorbell, committed pointer, each complete before the next. mori has no wait between them.
     pub(crate) fn ring(&self, queue: &Queue<'ctx>, end: Int<'ctx>) -> Result<()> {
+        let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
+        self.ring_doorbell(queue, end)?;
+        self.store_agent(end, committed)
+    }
+
+    /// The same in the debug build, for a commit: nobody else may have published since `from` was read.
+    pub(crate) fn ring_once(&self, queue: &Queue<'ctx>, from: Int<'ctx>, end: Int<'ctx>) -> Result<()> {
+        let g = &self.g;
+        let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
+        self.ring_doorbell(queue, end)?;
+        let more = g.sub(end, from, "more")?;
+        let before = g.atomic_add(committed, more, Ordering::Monotonic, Scope::AGENT, "before")?;
+        self.forbid(Misuse::CommittedTwice, || g.cmp(IntPredicate::NE, before, from, "moved"))
+    }
+
+    /// Write pointer and doorbell, with everything before them complete, and they, too.
+    fn ring_doorbell(&self, queue: &Queue<'ctx>, end: Int<'ctx>) -> Result<()> {
         let wptr = self.queue_ptr(queue, handle::WPTR, "wptr")?;
         let doorbell = self.queue_ptr(queue, handle::DOORBELL, "doorbell")?;
-        let committed = self.queue_ptr(queue, handle::COMMITTED_WPTR, "committed")?;
         self.stores_done()?;
         self.store_agent(end, wptr)?;
         self.stores_done()?;
         self.store_system(end, doorbell)?;
-        self.stores_done()?;
-        self.store_agent(end, committed)
+        self.stores_done()
     }
 }
