@@ -38,7 +38,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
         self.if_all(&[self.acts(options.coop)?, post.queue.exists, some], "broadcast", || {
             self.forbid(Misuse::BroadcastMisaligned, || {
                 let apart = g.builder.build_xor(post.dst[0], post.dst[1], "")?;
-                let low = g.and(apart, g.i64(self.facts.broadcast_congruence_mask.into()), "low")?;
+                let low = g.and(apart, g.i64(self.facts.broadcast_congruence_mask), "low")?;
                 g.cmp(IntPredicate::NE, low, g.i64(0), "shifted")
             })?;
             self.for_each_lane(options.coop, || {
