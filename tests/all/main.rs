@@ -10,6 +10,7 @@ mod held;
 mod malformed;
 mod peers;
 mod sdma_debug;
+mod sdma_failures;
 mod sdma_ops;
 mod sdma_sizes;
 mod sim_launches;

@@ -173,7 +173,11 @@ impl EngineSet {
 
     /// A sentence for each engine that has work.
     pub fn waits(&self, memory: &Memory) -> Vec<String> {
-        let describe = |address| self.node.describe(address);
+        let buffer = |address| {
+            let owner = memory.allocations().iter().find(|a| (a.base..a.end()).contains(&address))?;
+            Some(format!("{} at {address:#x}", owner.place(address)))
+        };
+        let describe = |address| self.node.describe(address).or_else(|| buffer(address));
         let peek = |address| memory.peek(address, 4).map(|value| value as u32);
         self.active.iter().filter_map(|index| self.engines[*index].waits(&describe, &peek)).collect()
     }
