@@ -81,10 +81,10 @@ fn post(e: &mut Emitter<'_, '_, '_>, op: &PrimOp, span: Span) -> Result<()> {
     let (dst, src, peer) = (address(e, op, 0, span)?, address(e, op, 1, span)?, rank(e, op, 2, span)?);
     let mut options = options(e, op, span)?;
     let bytes = size(e, op, 3, &mut options, span)?;
-    if options.max_bytes == Some(0) {
-        return Ok(()); // nothing is posted, signals included
-    }
     let post = Post { peer, queue: queue(e, op, span)?, dst, src, bytes };
+    if options.max_bytes == Some(0) {
+        return sdma(e, span)?.check_post(&post, &options); // nothing is posted, signals included
+    }
     sdma(e, span)?.post(&post, &options)
 }
 

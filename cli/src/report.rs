@@ -66,8 +66,8 @@ fn candidate_report(candidate: &CandidateDecision, decision: &CopyDecision) -> C
 /// What the chosen one has over the others: they say themselves why they lost or do not fit.
 fn why_chosen(decision: &CopyDecision) -> String {
     match decision.candidates.iter().filter(|c| !matches!(c.verdict, pipeline::Verdict::Rejected(..))).count() {
-        0 | 1 => "the only one that fits".to_string(),
         _ if decision.forced => "forced".to_string(),
+        0 | 1 => "the only one that fits".to_string(),
         fit => format!("the best of {fit} that fit"),
     }
 }

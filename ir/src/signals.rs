@@ -179,7 +179,7 @@ fn derive(kernel: &Kernel, collected: &Collected, wait: &WaitSite) -> Result<Exp
         let message = format!("no copy before this wait notifies `{}`", wait.signal);
         return Err(Diagnostic::error(Code::SIGNAL_USE, wait.span, message).help(
             "a wait counts the notifies that precede it in the text; put a copy with `notify` before it, also where \
-             another rank runs that copy",
+             another rank runs that copy; or write the number: `expected = n`",
         ));
     }
     Ok(collect::plain_names(&problem.sum(terms)))

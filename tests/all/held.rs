@@ -67,6 +67,19 @@ fn queues_that_wait_are_kept_apart() {
 }
 
 #[test]
+fn a_signal_shared_with_a_held_copy_is_warned_of() {
+    let warned = |first: &str, second: &str| {
+        let body = format!(
+            "copy b@next <- a by cta, notify {first}, after flag[0] == 0; copy c@next <- a by cta, notify {second}; wait s from prev;"
+        );
+        let compiled = compile(&kernel(&body), "gfx950", &Options::default());
+        compiled.warnings.iter().any(|d| d.message.contains("stuck behind a held one"))
+    };
+    assert!(warned("s", "s"));
+    assert!(!warned("u", "s") && !warned("s", "u"));
+}
+
+#[test]
 fn threads_wait_where_an_engine_cannot() {
     for (body, why) in [
         ("copy b@next <- a by cta, after wide[0] == 0;", "`wide` is u64, an engine compares 32 bits"),

@@ -39,7 +39,15 @@ fn run(text: &str, target: &'static Target, seed: u64) -> Result<(), Diagnostic>
 }
 
 /// What is wrong, threads of the block, the kernel's body, the line (of the body, one-based) and the first lane at fault.
-const CASES: [(Misuse, u32, &str, usize, u32); 11] = [
+const CASES: [(Misuse, u32, &str, usize, u32); 13] = [
+    (
+        Misuse::EmptyPutSignals,
+        64,
+        "sdma.put(b@next![0], a![0], next, 0, queue = 0, coop = block, remote_signal = true);",
+        1,
+        0,
+    ),
+    (Misuse::PeerOutOfRange, 64, "sdma.put(b@lsa(5)![0], a![0], lsa(5), 64, queue = 0, coop = block);", 1, 0),
     (
         Misuse::SameQueueBroken,
         64,

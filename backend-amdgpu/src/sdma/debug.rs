@@ -62,9 +62,14 @@ impl<'ctx> Sdma<'_, 'ctx> {
 
     /// A source rank must be one of the node's.
     pub(crate) fn check_source(&self, source: Int<'ctx>) -> Result<()> {
-        self.forbid(Misuse::SourceRank, || {
+        self.check_rank(Misuse::SourceRank, source)
+    }
+
+    /// A rank (32-bit) must be one of the node's.
+    pub(crate) fn check_rank(&self, misuse: Misuse, rank: Int<'ctx>) -> Result<()> {
+        self.forbid(misuse, || {
             let ranks = self.comm_u32(dev_comm::LSA_SIZE, "lsa_size")?;
-            self.g.cmp(IntPredicate::UGE, source, ranks, "no_rank")
+            self.g.cmp(IntPredicate::UGE, rank, ranks, "no_rank")
         })
     }
 

@@ -26,6 +26,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
     /// Queue number `queue` (32-bit) towards `peer`. Whether there is one was checked before.
     pub(crate) fn queue(&self, peer: Int<'ctx>, queue: Int<'ctx>) -> Result<Queue<'ctx>> {
         let g = &self.g;
+        self.check_rank(Misuse::PeerOutOfRange, peer)?;
         let table = self.comm_ptr(in_dev_comm(sdma_context::DEVICE_HANDLES), "handles")?;
         let index = self.queue_index(peer, queue)?;
         // A table of pointers: entries of ranks without SDMA are null.

@@ -113,7 +113,7 @@ fn elements(q: &Question) -> Grid {
 fn addresses(q: &Question, count: i64) -> Grid {
     let last = q.shape.last().copied().unwrap_or(1).max(1);
     // One row of banks a row where that is not too wide.
-    let bank_row = 128 * 8 / i64::from(q.dtype.bits());
+    let bank_row = 4 * i64::from(q.banks) * 8 / i64::from(q.dtype.bits());
     let columns = if bank_row <= 32 {
         bank_row
     } else if last <= 32 {
@@ -160,7 +160,7 @@ fn place(q: &Question, spot: Spot) -> String {
 fn owner(q: &Question, spot: Spot) -> i64 {
     if q.is_memory() {
         let byte = spot.m.wrapping_mul(i64::from(q.dtype.bits())).div_euclid(8);
-        byte.div_euclid(4).rem_euclid(32)
+        byte.div_euclid(4).rem_euclid(i64::from(q.banks.max(1)))
     } else {
         spot.thread
     }

@@ -47,6 +47,7 @@ pub fn run(kernel: &Kernel, warp_lanes: u32, input: &LaunchInput) -> Result<Laun
     };
     sched.run()?;
     let steps = sched.steps;
+    sched.world.warn_of_idle_waits();
     let warnings = std::mem::take(&mut sched.world.warnings);
     Ok(LaunchOutput { buffers: sched.world.outputs(), warnings, steps })
 }

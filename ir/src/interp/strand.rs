@@ -23,7 +23,7 @@ pub(super) enum Blocked {
     /// Waits for the token of a copy.
     Token,
     /// Waits for a flag.
-    Flag { what: String },
+    Flag { what: String, has: Option<u64>, needs: u64 },
 }
 
 impl Blocked {
@@ -34,7 +34,8 @@ impl Blocked {
                 format!("`{signal}` from rank {from}: has {has}, needs {needs}")
             }
             Blocked::Token => "a copy that cannot start".to_owned(),
-            Blocked::Flag { what } => format!("the value of {what}"),
+            Blocked::Flag { what, has: Some(has), needs } => format!("{what} to be {needs}, it is {has}"),
+            Blocked::Flag { what, has: None, needs } => format!("{what} to be {needs}"),
         }
     }
 }
@@ -275,7 +276,7 @@ impl World<'_, '_> {
             RStmtKind::Prim(op) => {
                 let message = format!("`{}` is a lowered op, the reference runs tile-level kernels", op.op.op);
                 return Err(Diagnostic::error(Code::LEVEL, span, message).help(
-                    "a kernel with primitive ops compiles, but a run has nothing to compare it with; write it with tile ops to run it",
+                    "a kernel with primitive ops compiles, but a run has nothing to compare it with; write it with tile ops, or use `run --alone`",
                 ));
             }
             // Contents of a buffer are undefined after its declaration: they stay what they are.
@@ -326,6 +327,7 @@ impl World<'_, '_> {
         let mut learned = Vec::new();
         for group in groups(mask, w.scope, self.k.warp) {
             let (src, needs) = self.awaited(cta, group, w, span)?;
+            self.note_wait(cta.rank, &w.signal, src, needs, span);
             let has = self.comm.count(cta.rank, src, w.queue as usize);
             if has < needs {
                 let signal = w.signal.as_str().to_owned();

@@ -463,3 +463,40 @@ fn the_source_of_a_held_copy_belongs_to_the_engine() {
             fill recv <- 0.0 by cta;";
     passes(&relay(in_time), 4 * 256);
 }
+
+fn warnings(source: &str, seed: u64) -> Vec<String> {
+    let module = crate::text::parse(source).into_result().expect("parses");
+    let r = module.runs().next().expect("run");
+    let kernel = module.kernel(r.kernel.as_str()).expect("kernel");
+    let mut input = prepare(r, kernel, &|_| Err(String::new())).expect("prepared");
+    input.seed = seed;
+    run(kernel, 32, &input).expect("runs").warnings.into_iter().map(|d| d.message).collect()
+}
+
+#[test]
+fn a_wait_for_nobody_is_warned_of() {
+    let text = |from: &str| {
+        format!(
+            "kernel k(comm: devcomm, a: window<f32>[64], b: window<f32>[64]) launch(grid = [1], block = [64]) {{
+                signal s;
+                let next = (me + 1) % comm.lsa_size;
+                let prev = (me + comm.lsa_size - 1) % comm.lsa_size;
+                copy b@next <- a by cta, notify s;
+                for k in 0..2 {{ wait s from {from}; }}
+            }}
+            run k {{ ranks = 4; a = iota; }}"
+        )
+    };
+    assert_eq!(warnings(&text("prev"), 0), Vec::<String>::new());
+    let said = warnings(&text("next"), 0);
+    assert_eq!(said, ["rank 0 waits for no notify of `s`: rank 1 sends none to it before this wait"]);
+}
+
+#[test]
+fn a_flag_that_never_comes_is_told_with_its_values() {
+    let text = "kernel k(a: global<f32>[8], b: global<f32>[8], f: global<u32>[1]) launch(grid = [1], block = [8]) {
+            copy b <- a by cta, after f[0] == 5;
+        }
+        run k { a = iota; f = 4; }";
+    fails(text, Code::DEADLOCK, "`f[0]` to be 5, it is 4", "copy b");
+}

@@ -116,8 +116,10 @@ impl World<'_, '_> {
         if let (Some(RAfter::Flag(flag, value)), false) = (&t.after, asynchronous) {
             for g in &all {
                 let (at, spot, want) = self.flag(cta, flag, value, g, span)?;
-                if self.peek(cta, at, spot) != Some(want) {
-                    return Ok(Flow::Blocked(Blocked::Flag { what: self.element(at, spot.x) }));
+                let has = self.peek(cta, at, spot);
+                if has != Some(want) {
+                    let what = self.element(at, spot.x);
+                    return Ok(Flow::Blocked(Blocked::Flag { what, has, needs: want }));
                 }
                 if let Some((actor, time)) = self.last_writer(cta, at, spot) {
                     learn(cta, g.threads, &Rc::new(Clock::from([(actor, time)])));

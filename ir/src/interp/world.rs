@@ -108,6 +108,9 @@ pub(super) struct World<'r, 'k> {
     /// Buffers of which something was read that nothing had written, and what is said of it.
     undefined: Vec<usize>,
     pub(super) warnings: Vec<Diagnostic>,
+    /// Waits for a signal by rank and place in the text: the most notifies that one was for, the signal, the last rank
+    /// asked, the place.
+    pub(super) waits: std::collections::BTreeMap<(usize, u32), (i64, Name, usize, Span)>,
     /// Elements accessed and threads stepped, for the limit on the length of a run.
     pub(super) work: u64,
 }
@@ -147,6 +150,7 @@ impl<'r, 'k> World<'r, 'k> {
             ctas_per_rank,
             undefined: Vec::new(),
             warnings: Vec::new(),
+            waits: std::collections::BTreeMap::new(),
             work: 0,
         }
     }
@@ -223,6 +227,30 @@ impl<'r, 'k> World<'r, 'k> {
             Diagnostic::warning(Code::UNDEFINED_READ, span, message)
                 .help("what is there is undefined: write it first, or read only what was written"),
         );
+    }
+
+    /// Takes note of how many notifies a wait is for.
+    pub(super) fn note_wait(&mut self, rank: usize, signal: &Name, src: usize, needs: i64, span: Span) {
+        let slot = self.waits.entry((rank, span.lo)).or_insert_with(|| (needs, signal.clone(), src, span));
+        slot.0 = slot.0.max(needs);
+    }
+
+    /// Warns of waits that never waited for anything: the rank that is named sends nothing there.
+    pub(super) fn warn_of_idle_waits(&mut self) {
+        let mut told: Vec<u32> = Vec::new();
+        for ((rank, lo), (most, signal, src, span)) in &self.waits {
+            if *most > 0 || told.contains(lo) {
+                continue;
+            }
+            told.push(*lo);
+            let message =
+                format!("rank {rank} waits for no notify of `{signal}`: rank {src} sends none to it before this wait");
+            self.warnings.push(
+                Diagnostic::warning(Code::SIGNAL_USE, *span, message).help(
+                    "nothing is ordered by such a wait: is another rank meant, or does a guard keep the copy away?",
+                ),
+            );
+        }
     }
 
     fn cell<'c>(&'c mut self, cta: &'c mut Cta, at: Where, spot: Spot) -> &'c mut super::race::Cell {
@@ -465,7 +493,11 @@ impl<'r, 'k> World<'r, 'k> {
         let message = format!("{me} {verb} {place}, which {} may be {using}", self.actor_name(e.actor));
         let d = Diagnostic::error(Code::RACE, who.span, message).also(e.span, "the other access");
         if self.comm.describe(e.actor).is_some() {
-            d.help("wait for a signal that the copy (or a later one on its queue) notifies, or for its token")
+            d.help(
+                "wait for a signal that the copy (or a later one on its queue) notifies, from the rank that ran it, or for \
+                 its token; `wait … by thread` tells the waiting thread only, the others need a `sync`",
+            )
+            .help("if the wait is there, the next copy may come too early: tell its rank by a signal that the read is done")
         } else {
             d.help("order the two by a signal: `notify` after the first, `wait … from` before the second")
         }

@@ -169,6 +169,17 @@ impl Selector<'_> {
         views.iter_mut().for_each(|v| v.gate = held.as_ref().map(|h| h.gate.clone()));
         let Some(chosen) = self.choose_all(views, op) else { return };
         let mut suffix = Block::new();
+        let posts = chosen.iter().any(|c| matches!(c.completion, Completion::Queue { .. }));
+        if let (None, Some(signal), true) = (&op.attrs.after, &op.attrs.notify, posts)
+            && at.posts.held.contains(signal)
+        {
+            let message =
+                format!("this copy is stuck behind a held one: `{signal}` is notified by a copy with `after`, too");
+            self.warnings.push(
+                Diagnostic::warning(Code::SIGNAL_USE, span, message)
+                    .help("all notifies of a signal share a queue, which is parked until the held copy may start: give that copy a signal of its own"),
+            );
+        }
         if let Some(held) = held {
             match chosen.iter().find(|c| !c.gated) {
                 None => {

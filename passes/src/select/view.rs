@@ -40,6 +40,8 @@ pub struct Posts {
     pub queues: Queues,
     /// Signals that more than one copy notifies.
     pub shared: Vec<Name>,
+    /// Signals that a copy notifies which `after` holds back.
+    pub held: Vec<Name>,
     /// Buffers of this rank that threads store to.
     pub stored: Vec<Name>,
 }
@@ -48,12 +50,12 @@ impl Posts {
     /// Looks at all copies of a kernel.
     pub fn of_kernel(kernel: &Kernel) -> Posts {
         let signals = signal_queues(kernel).unwrap_or_default();
-        let (mut held, mut notified, mut stored) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut held, mut notified, mut stored) = (Vec::<Name>::new(), Vec::new(), Vec::new());
         walk_block(&kernel.body, &mut |stmt| match &stmt.kind {
             StmtKind::Tile(op) => {
                 notified.extend(op.attrs.notify.iter().cloned());
                 if op.attrs.after.is_some() {
-                    held.extend(op.attrs.notify.iter().filter_map(|s| signals.get(s).copied()));
+                    held.extend(op.attrs.notify.iter().cloned());
                 }
                 stored.extend(op.dsts.iter().filter(|d| d.rank.is_none()).map(|d| d.buf.clone()));
             }
@@ -61,10 +63,11 @@ impl Posts {
             _ => {}
         });
         let free = |taken: &dyn Fn(u32) -> bool| (0..MAX_QUEUES).find(|q| !taken(*q));
-        let plain = free(&|q| held.contains(&q)).unwrap_or(0);
+        let parked = |q: u32| held.iter().any(|s| signals.get(s) == Some(&q));
+        let plain = free(&parked).unwrap_or(0);
         let queues = Queues { plain, held: free(&|q| q == plain || signals.values().any(|s| *s == q)) };
         let twice = |s: &&Name| notified.iter().filter(|n| n == s).count() > 1;
-        Posts { queues, shared: notified.iter().filter(twice).cloned().collect(), stored }
+        Posts { queues, shared: notified.iter().filter(twice).cloned().collect(), held, stored }
     }
 }
 

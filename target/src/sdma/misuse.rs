@@ -26,11 +26,13 @@ pub enum Misuse {
     EmptyPutSignals,
     /// A queue that the communicator does not have.
     QueueOutOfRange,
+    /// A peer that the node does not have.
+    PeerOutOfRange,
 }
 
 impl Misuse {
     /// All of them, in the order of their codes.
-    pub const ALL: [Misuse; 10] = [
+    pub const ALL: [Misuse; 11] = [
         Misuse::SameQueueBroken,
         Misuse::UncommittedAtQuiet,
         Misuse::BatchOverRing,
@@ -41,6 +43,7 @@ impl Misuse {
         Misuse::CommittedTwice,
         Misuse::EmptyPutSignals,
         Misuse::QueueOutOfRange,
+        Misuse::PeerOutOfRange,
     ];
 
     /// The operand of `s_trap`. LLVM's own traps are 2 and 3 (AMDGPU usage guide, "Trap Handler ABI"); these begin far above.
@@ -94,6 +97,9 @@ impl Misuse {
             Misuse::QueueOutOfRange => {
                 "the communicator does not have this queue, so that the call does nothing: ask for more queues, or name one \
                  below their number"
+            }
+            Misuse::PeerOutOfRange => {
+                "the queue leads to a rank that this node does not have: peers are numbered by lsa_rank, below lsa_size"
             }
         }
     }
