@@ -40,6 +40,11 @@ fn axis(dimension: u8) -> &'static str {
 }
 
 impl TargetHooks for AmdHooks {
+    fn converge<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
+        g.mark_convergent();
+        g.intrinsic("llvm.amdgcn.wave.barrier", &[], &[], "").map(drop)
+    }
+
     fn dynamic_shared_above(&self) -> Option<u64> {
         None
     }

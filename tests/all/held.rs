@@ -159,6 +159,33 @@ fn a_broadcast_that_would_be_wrong_is_refused() {
 }
 
 #[test]
+fn overlaps_are_seen_whatever_this_rank_is_called() {
+    for rank in ["@me", "@comm.lsa_rank", ""] {
+        for variant in ["", ", variant = \"sdma_put\""] {
+            let said = errors(&format!("copy b{rank}[1..33] <- b[0..32] by cta, notify s{variant};"), "gfx950");
+            let refused = said.contains("TW0043") || rank.is_empty() && said.contains("TW0021");
+            assert!(refused, "{rank}{variant}: {said}");
+        }
+    }
+}
+
+#[test]
+fn flags_that_threads_may_have_stored_are_not_the_engines_to_poll() {
+    let text = "copy flag@me[0..1] <- flag[1..2] by cta, variant = \"peer_ldst\", carry = any; copy b@next <- a by cta, after flag[0] == 0;";
+    assert!(lowered(text).contains("mem.wait_eq("));
+}
+
+#[test]
+fn a_signed_flag_may_be_negative() {
+    let body = "copy b@next <- a by cta, after low[0] == -2;";
+    let text = kernel(body)
+        .replace("flag: window<u32>[64]", "flag: window<u32>[64], low: window<i32>[1]")
+        .replace("flag = 0;", "flag = 0; low = -2;");
+    let text = show::lowered(&check_copy_matches_reference(&text, "gfx950", &Options::default()));
+    assert!(text.contains("sdma.post_wait_mem_put_ptr(") && text.contains("4294967294"), "{text}");
+}
+
+#[test]
 fn other_nodes_are_refused_with_the_way_to_them() {
     let said = errors("let far = comm.rank; copy b@far <- a by cta;", "gfx950");
     assert!(said.contains("TW0020") && said.contains("cross-node goes through GDA"), "{said}");

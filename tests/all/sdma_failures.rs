@@ -99,6 +99,32 @@ fn copies_of_zero_bytes_notify_whatever_carries_them() {
     }
 }
 
+#[test]
+fn branches_of_one_wave_run_in_the_order_of_the_text() {
+    let text = |body: &str| {
+        format!(
+            "kernel k(comm: devcomm, a: window<u32>[64], b: window<u32>[64], flag: window<u32>[1]) launch(grid = [1], block = [64]) {{
+                signal s;
+                let next = (me + 1) % comm.lsa_size;
+                let prev = (me + comm.lsa_size - 1) % comm.lsa_size;
+                {body}
+            }}
+            run k {{ ranks = 2; a = 9; flag = 0; }}"
+        )
+    };
+    for body in [
+        "if thread.x == 26 { copy b@next <- a by thread, notify s; } if thread.x == 28 { wait s from prev by thread; }",
+        "if thread.x == 3 { copy b@next <- a by thread, notify s; } else { wait s from prev by thread; }",
+        "if thread.x == 9 { copy flag@next[0] <- a[9] by thread; }
+         if thread.x == 3 { copy b@next <- a by thread, after flag[0] == 9; }",
+    ] {
+        for seed in 0..6 {
+            let done = run(&text(body), &SIM, seed, false);
+            assert!(done.is_ok(), "{body}, seed {seed}: {done:#?}");
+        }
+    }
+}
+
 /// Every `fn name` of the tests in a folder, in its text.
 fn all_tests(folder: &Path, out: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {

@@ -19,6 +19,7 @@
 use std::collections::BTreeSet;
 
 use tilewright_ir::layout::{Runs, contiguous_runs};
+use tilewright_ir::types::literal_int;
 use tilewright_ir::{AttrValue, BinOp, Completion, Dim, Expr, ExprKind, Name, Place, PrimArg, Scope, Space, Special};
 use tilewright_passes::place_waits::coop_of;
 use tilewright_passes::select::{
@@ -194,7 +195,9 @@ fn hold(gate: &Gate, view: &CopyView, post: &Post) -> Result<(Hold, u32), String
             // The fused call signals for each lane; a copy by thread notifies once a wave and rank.
             let one_each = view.scope != Scope::Thread || !post.notify || are_distinct(&post.peer, view);
             let hold = if one_each { Hold::Fused } else { Hold::Flag };
-            hold(flag.clone(), value.clone())
+            // The bits of the flag's type: an engine compares unsigned.
+            let value = literal_int(value).map_or_else(|| value.clone(), |v| Expr::int(i64::from(v as u32)));
+            hold(flag.clone(), value)
         }
     };
     Ok((hold, queue))

@@ -34,6 +34,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
             true => None,
             false => Some(g.cmp(IntPredicate::NE, post.bytes, g.i64(0), "some")?),
         };
+        self.check_empty(options, post.queue, post.bytes)?;
         let chunked = self.is_chunked(options.max_bytes);
         self.if_all(&[self.acts(options.coop)?, post.queue.exists, some], "broadcast", || {
             self.forbid(Misuse::BroadcastMisaligned, || {

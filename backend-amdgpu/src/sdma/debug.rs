@@ -10,7 +10,7 @@ use tilewright_target::sdma::Misuse;
 
 use super::lanes::Group;
 use super::queue::Queue;
-use super::{Int, Post, PostOptions, Result, Sdma, ThreadMode};
+use super::{Int, Post, PostOptions, QueueNo, Result, Sdma, ThreadMode};
 use crate::sdma::Coop;
 
 /// Polls of an idle queue after which nobody is coming any more. A wave that has reserved publishes within a few hundred
@@ -36,28 +36,29 @@ impl<'ctx> Sdma<'_, 'ctx> {
         Ok(())
     }
 
-    /// What a put must not be: of zero bytes with a signal, or with lanes apart that promised one queue.
-    pub(crate) fn check_post(&self, post: &Post<'ctx>, options: &PostOptions) -> Result<()> {
-        if !self.debug {
+    /// A put of no bytes posts nothing, so it must not be asked for a signal.
+    pub(crate) fn check_empty(&self, options: &PostOptions, queue: QueueNo<'ctx>, bytes: Int<'ctx>) -> Result<()> {
+        if !self.debug || !(options.local_signal || options.remote_signal) {
             return Ok(());
         }
         let g = &self.g;
         let acts = self.acts(options.coop)?.unwrap_or(g.int(1, 1));
-        let there = post.queue.exists.unwrap_or(g.int(1, 1));
-        let acts = g.and(acts, there, "")?;
-        if options.local_signal || options.remote_signal {
-            self.forbid(Misuse::EmptyPutSignals, || {
-                g.and(acts, g.cmp(IntPredicate::EQ, post.bytes, g.i64(0), "")?, "empty")
-            })?;
+        let acts = g.and(acts, queue.exists.unwrap_or(g.int(1, 1)), "")?;
+        self.forbid(Misuse::EmptyPutSignals, || g.and(acts, g.cmp(IntPredicate::EQ, bytes, g.i64(0), "")?, "empty"))
+    }
+
+    /// What a put must not be: of zero bytes with a signal, or with lanes apart that promised one queue.
+    pub(crate) fn check_post(&self, post: &Post<'ctx>, options: &PostOptions) -> Result<()> {
+        self.check_empty(options, post.queue, post.bytes)?;
+        if options.coop != Coop::Thread || options.mode != ThreadMode::SameQueue {
+            return Ok(());
         }
-        if options.coop == Coop::Thread && options.mode == ThreadMode::SameQueue {
-            self.forbid(Misuse::SameQueueBroken, || {
-                let (peer, number) = self.uniform_queue(post.peer, post.queue)?;
-                let other = g.cmp(IntPredicate::NE, post.peer, peer, "")?;
-                g.or(other, g.cmp(IntPredicate::NE, post.queue.number, number, "")?, "apart")
-            })?;
-        }
-        Ok(())
+        let g = &self.g;
+        self.forbid(Misuse::SameQueueBroken, || {
+            let (peer, number) = self.uniform_queue(post.peer, post.queue)?;
+            let other = g.cmp(IntPredicate::NE, post.peer, peer, "")?;
+            g.or(other, g.cmp(IntPredicate::NE, post.queue.number, number, "")?, "apart")
+        })
     }
 
     /// A source rank must be one of the node's.

@@ -92,6 +92,11 @@ pub trait TargetHooks {
     /// Gives issue slots to others inside a poll loop.
     fn pause<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()>;
 
+    /// All lanes of a wave that are here come together before any goes on; emits no instruction where lanes run in lockstep.
+    fn converge<'ctx>(&self, _: &Gen<'_, 'ctx>) -> Result<()> {
+        Ok(())
+    }
+
     /// Divides a long stretch of code for what takes more than linear time there; emits no instruction.
     fn divide<'ctx>(&self, _: &Gen<'_, 'ctx>) -> Result<()> {
         Ok(())

@@ -4,7 +4,8 @@
 //! means the same); `assume` emits nothing, since what follows from it has been used by then.
 
 use inkwell::IntPredicate;
-use inkwell::values::BasicValue;
+use inkwell::values::{BasicValue, IntValue};
+use tilewright_ir::stmt::walk_block;
 use tilewright_ir::{Block, DType, Expr, ExprKind, Name, ScalarTy, Scope, Stmt, StmtKind};
 
 use super::scalar::Value;
@@ -122,15 +123,17 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
 
     fn branch(&mut self, cond: &Expr, then: &Block, els: Option<&Block>) -> Result<()> {
         let condition = self.expr_as(cond, ScalarTy::Num(DType::Bool))?.int()?;
+        // Lanes of a wave run one branch after the other. Where a branch waits for somebody or is waited for, that must be
+        // in the order of the text: LLVM would be free to begin with either.
+        let ordered = speaks(then) || els.is_some_and(speaks);
         match els {
-            None => {
-                let [yes, done] = self.g.blocks(["then", "endif"])?;
-                self.g.cond_br(condition, yes, done)?;
-                self.g.at(yes);
-                self.block(then)?;
-                self.g.br(done)?;
-                self.g.at(done);
+            Some(els) if ordered => {
+                self.side(condition, "then", then)?;
+                self.hooks.converge(&self.g)?;
+                let other = self.g.builder.build_not(condition, "otherwise")?;
+                self.side(other, "else", els)?;
             }
+            None => self.side(condition, "then", then)?,
             Some(els) => {
                 let [yes, no, done] = self.g.blocks(["then", "else", "endif"])?;
                 self.g.cond_br(condition, yes, no)?;
@@ -143,8 +146,29 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
                 self.g.at(done);
             }
         }
+        if ordered { self.hooks.converge(&self.g) } else { Ok(()) }
+    }
+
+    fn side(&mut self, condition: IntValue<'ctx>, name: &str, body: &Block) -> Result<()> {
+        let [yes, done] = self.g.blocks([name, "endif"])?;
+        self.g.cond_br(condition, yes, done)?;
+        self.g.at(yes);
+        self.block(body)?;
+        self.g.br(done)?;
+        self.g.at(done);
         Ok(())
     }
+}
+
+/// Does a block post to or wait for somebody else?
+fn speaks(block: &Block) -> bool {
+    let mut found = false;
+    walk_block(block, &mut |stmt| {
+        if let StmtKind::Prim(op) = &stmt.kind {
+            found |= op.op.as_str().starts_with("sdma.") || op.op == "mem.wait_eq";
+        }
+    });
+    found
 }
 
 /// Does the value have a name already?

@@ -11,7 +11,7 @@ use crate::expr::Expr;
 use crate::name::Name;
 use crate::space::Scope;
 use crate::span::Span;
-use crate::types::{expect_integral, expect_lsa_rank};
+use crate::types::{expect_integral, expect_lsa_rank, literal_int};
 
 impl Checker<'_> {
     pub(super) fn sync(&mut self, scope: Scope, span: Span) {
@@ -65,6 +65,11 @@ impl Checker<'_> {
         if let Some(e) = expected {
             self.check(e, expect_integral);
             self.one_value(e, "number of notifies", scope);
+            if let Some(n) = literal_int(e).filter(|n| !(0..=i64::from(u32::MAX)).contains(n)) {
+                let message = format!("{n} notifies are waited for");
+                let d = Diagnostic::error(Code::BAD_ATTR, e.span, message);
+                self.report(d.help("a signal counts from 0 to 4294967295 (an engine compares 32 bits)"));
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use super::held::Held;
 use super::rewriter::{Names, Rewriter};
 use super::variant::{Candidate, CopyGroup, CopyVariant, CopyView, Operand, Reject};
 use super::view::{Context, build_pointwise_view, build_views};
-use crate::effects::written_in;
+use crate::effects::{is_own, written_in};
 use crate::lower::add_hidden;
 use crate::pipeline::{CandidateDecision, CopyDecision, PassCx, State, Verdict};
 use crate::pointwise;
@@ -381,7 +381,8 @@ impl Selector<'_> {
 /// moves its own onto themselves.
 fn overlaps(a: &Operand, b: &Operand, facts: &Facts) -> bool {
     let meet = |(x, y): (&Interval, &Interval)| facts.is_lt(&x.begin, &y.end()) && facts.is_lt(&y.begin, &x.end());
-    a.buf == b.buf && a.rank == b.rank && a.space() != Space::Local && a.region.iter().zip(&b.region).all(meet)
+    let same_rank = a.rank == b.rank || is_own(a.rank.as_ref()) && is_own(b.rank.as_ref());
+    a.buf == b.buf && same_rank && a.space() != Space::Local && a.region.iter().zip(&b.region).all(meet)
 }
 
 fn overlap(buf: &Name, what: &str, span: Span) -> Diagnostic {

@@ -57,9 +57,12 @@ impl Posts {
                 if op.attrs.after.is_some() {
                     held.extend(op.attrs.notify.iter().cloned());
                 }
-                stored.extend(op.dsts.iter().filter(|d| d.rank.is_none()).map(|d| d.buf.clone()));
+                // By threads, for all that is known here.
+                let by_threads = op.attrs.carry_any || op.attrs.variant.is_some();
+                let mine = op.dsts.iter().filter(|d| by_threads || d.rank.is_none());
+                stored.extend(mine.map(|d| d.buf.clone()));
             }
-            StmtKind::Store { to, .. } if to.rank.is_none() => stored.push(to.buf.clone()),
+            StmtKind::Store { to, .. } => stored.push(to.buf.clone()),
             _ => {}
         });
         let free = |taken: &dyn Fn(u32) -> bool| (0..MAX_QUEUES).find(|q| !taken(*q));
