@@ -171,3 +171,20 @@ fn report_0_5_matrix_instructions_stay_outside_branches() {
     let attributes = ir.lines().find(|l| l.starts_with(&format!("attributes {group} ="))).expect("a group");
     assert!(attributes.contains("convergent"), "{attributes}");
 }
+
+/// Pass times are measured in benches/; a cache needs that equal text gives equal bytes, which is held here.
+#[test]
+fn report_5_2_equal_text_gives_equal_bytes() {
+    let folder = crate::common::root().join("benches/kernels");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("benches/kernels") {
+        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("UTF-8");
+        let twice = [(); 2].map(|()| {
+            let compiled = made(&text, "sm_90a");
+            (tilewright_testing::show::lowered(&compiled), compiled.made.and_then(|made| made.asm).expect("PTX"))
+        });
+        assert!(twice[0] == twice[1], "{text}");
+        count += 1;
+    }
+    assert!(count >= 16, "{count} kernels");
+}
