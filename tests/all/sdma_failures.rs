@@ -50,6 +50,32 @@ fn a_signal_on_another_queue_than_its_data_is_a_race() {
     assert!(found.iter().any(|d| d.code == Code::RACE && d.message.contains("`b` of rank")), "{found:#?}");
 }
 
+/// A fault that an engine finds names the line, wave and lane that posted the packet.
+#[test]
+fn a_fault_of_an_engine_is_at_its_post() {
+    for (post, words) in [
+        ("sdma.put(b@next![60], a![0], next, 256, queue = 0, coop = block);", "`b` of rank"),
+        ("sdma.put(b@next![0], a![0], me, 256, queue = 0, coop = block);", "it may only be"),
+        ("if thread.x == 7 { sdma.put(b@next![0], a![0], next, 65536, queue = 0); }", "`a` of rank"),
+    ] {
+        let text = format!(
+            "kernel k(comm: devcomm, a: window<u32>[64], b: window<u32>[64]) launch(grid = [1], block = [64]) {{
+                let next = (me + 1) % comm.lsa_size;
+                {post}
+                sdma.quiet(next, coop = block);
+            }}
+            run k {{ ranks = 3; a = iota; b = 0; }}"
+        );
+        for seed in 0..4 {
+            let found = run(&text, &SIM, seed, true).expect_err(post);
+            assert!(found.message.contains(words), "{found:#?}");
+            assert_eq!(found.span.line_in(&text), 3, "{found:#?}");
+            let lane = if post.starts_with("if") { "lane 7," } else { "lane 0," };
+            assert!(found.label.contains("kernel k") && found.label.contains(lane), "{found:#?}");
+        }
+    }
+}
+
 #[test]
 fn a_flag_that_never_comes_is_a_deadlock_in_words() {
     let text = "kernel k(comm: devcomm, a: window<u32>[64], b: window<u32>[64], flag: window<u32>[1])

@@ -22,6 +22,11 @@ pub trait Engines {
     /// What the memory at an address is, in words: `signal (from rank 1, queue 0) of rank 2`.
     fn describe(&self, address: u64) -> Option<String>;
 
+    /// Where the ring of a queue holds a position.
+    fn ring_address(&self, _queue: crate::sdma::QueueId, _position: u64) -> Option<u64> {
+        None
+    }
+
     /// All kernels on `rank` have ended.
     ///
     /// # Errors
@@ -64,6 +69,10 @@ impl Engines for NoEngines {
 impl Engines for EngineSet {
     fn step(&mut self, memory: &mut Memory, rng: &mut Rng) -> Exec<Moved> {
         EngineSet::step(self, memory, rng)
+    }
+
+    fn ring_address(&self, queue: crate::sdma::QueueId, position: u64) -> Option<u64> {
+        EngineSet::ring_address(self, queue, position)
     }
 
     fn waits(&self, memory: &Memory) -> Vec<String> {

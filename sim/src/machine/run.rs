@@ -235,13 +235,33 @@ impl Sim {
     /// # Errors
     /// What it finds wrong, at the wave that has a part in it.
     pub(crate) fn step_engines(&mut self, engines: &mut dyn Engines) -> Exec<Moved> {
-        engines.step(&mut self.memory, &mut self.rng).map_err(|fault| self.at_wave(fault))
+        engines.step(&mut self.memory, &mut self.rng).map_err(|fault| self.at_post(fault, engines))
     }
 
-    /// A fault of an engine gets the place of the wave that has a part in it, if there is one.
+    /// A fault of an engine gets the place of the wave that has a part in it: else of the one that posted the packet.
     #[cold]
-    fn at_wave(&self, mut fault: Box<Fault>) -> Box<Fault> {
-        let Some(mut place) = fault.kind.wave().cloned() else { return fault };
+    fn at_post(&mut self, fault: Box<Fault>, engines: &dyn Engines) -> Box<Fault> {
+        let posted = match &fault.kind {
+            FaultKind::Engine(found) if fault.kind.wave().is_none() => {
+                engines.ring_address(found.queue, found.position).and_then(|address| self.memory.last_writer(address))
+            }
+            _ => None,
+        };
+        match posted {
+            Some(place) => self.placed_at(fault, place),
+            None => self.at_wave(fault),
+        }
+    }
+
+    #[cold]
+    fn at_wave(&self, fault: Box<Fault>) -> Box<Fault> {
+        match fault.kind.wave().cloned() {
+            Some(place) => self.placed_at(fault, place),
+            None => fault,
+        }
+    }
+
+    fn placed_at(&self, mut fault: Box<Fault>, mut place: Place) -> Box<Fault> {
         let of = |running: &&super::dispatch::Running| {
             place.rank == Some(running.launch.rank) && place.kernel.as_deref() == Some(&*running.name)
         };
@@ -289,7 +309,7 @@ impl Sim {
             if last != Some(rank) {
                 self.memory.end_launch(rank);
                 engines.rank_ended(&mut self.memory, rank).map_err(|fault| {
-                    let mut fault = self.at_wave(fault);
+                    let mut fault = self.at_post(fault, engines);
                     fault.at.kernel.get_or_insert_with(|| self.launches[index].name.to_string());
                     fault
                 })?;

@@ -189,6 +189,17 @@ impl Memory {
         self.space.nearest(address, 1)
     }
 
+    /// The wave that last wrote the word at an address, as far as the checks have kept it.
+    pub fn last_writer(&mut self, address: u64) -> Option<crate::fault::Place> {
+        let index = self.space.find(address)?;
+        let granule = (address - self.space.all[index].base) / 4;
+        let cell = self.space.all[index].shadow.granules(granule as usize, 1).first()?.write;
+        if cell.is_empty() {
+            return None;
+        }
+        self.actors.access(cell, true).at.map(|place| *place)
+    }
+
     /// All allocations, by address.
     pub fn allocations(&self) -> &[Allocation] {
         &self.space.all

@@ -182,6 +182,11 @@ impl EngineSet {
         self.active.iter().filter_map(|index| self.engines[*index].waits(&describe, &peek)).collect()
     }
 
+    /// Where the ring of a queue holds a position.
+    pub fn ring_address(&self, queue: crate::sdma::QueueId, position: u64) -> Option<u64> {
+        self.node.ring_address(queue, position)
+    }
+
     /// What the node has at an address, in words.
     pub fn describe(&self, address: u64) -> Option<String> {
         self.node.describe(address)

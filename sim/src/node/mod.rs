@@ -375,6 +375,11 @@ impl Node {
         Ok(bytes)
     }
 
+    /// Where the ring of a queue holds a position.
+    pub fn ring_address(&self, id: QueueId, position: u64) -> Option<u64> {
+        Some(self.queue(id)?.ring + position % self.facts.ring_bytes)
+    }
+
     fn existing(&self, id: QueueId) -> Exec<&QueueAddresses> {
         match self.queue(id) {
             Some(queue) => Ok(queue),
