@@ -113,16 +113,8 @@ fn wait_put(e: &mut Emitter<'_, '_, '_>, op: &PrimOp, span: Span) -> Result<()> 
 
 /// The condition `flag & mask cmp value` of the first two operands.
 fn wait_for<'ctx>(e: &mut Emitter<'_, '_, 'ctx>, op: &PrimOp, span: Span) -> Result<WaitFor<'ctx>> {
-    let compare = match op.attr_sym("cmp") {
-        None | Some("eq") => Compare::Eq,
-        Some("always") => Compare::Always,
-        Some("lt") => Compare::Lt,
-        Some("le") => Compare::Le,
-        Some("ne") => Compare::Ne,
-        Some("ge") => Compare::Ge,
-        Some("gt") => Compare::Gt,
-        Some(other) => return Err(Error::malformed(span, format!("`{other}` is no comparison"))),
-    };
+    let cmp = op.attr_sym("cmp").unwrap_or("eq");
+    let compare = Compare::parse(cmp).ok_or_else(|| Error::malformed(span, format!("`{cmp}` is no comparison")))?;
     let mask = match op.attr_int("mask") {
         None => u32::MAX,
         Some(mask) => u32::try_from(mask).map_err(|_| Error::malformed(span, "the mask has 32 bits"))?,

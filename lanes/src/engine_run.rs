@@ -82,15 +82,7 @@ impl Machine<'_, '_> {
             Word::Signal { source, queue, .. } => format!("the signal of queue {queue} from rank {source}"),
             Word::Memory(at) => format!("byte {} of `{}`", at.byte, self.k.buffers[at.buf].name),
         };
-        let sign = match poll.compare {
-            Compare::Always => "always",
-            Compare::Lt => "<",
-            Compare::Le => "<=",
-            Compare::Eq => "==",
-            Compare::Ne => "!=",
-            Compare::Ge => ">=",
-            Compare::Gt => ">",
-        };
+        let sign = poll.compare.sign();
         let has = self.polled(poll).0;
         let value = poll.value;
         format!("queue {queue} of rank {rank} towards rank {peer} is parked: {what} is {has}, waits for {sign} {value}")

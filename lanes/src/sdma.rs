@@ -88,18 +88,6 @@ fn broadcast_ranks(own: usize, [first, second]: [usize; 2]) -> Vec<usize> {
     ranks
 }
 
-fn compare_of(op: &RPrim<'_>) -> Compare {
-    match op.op.attr_sym("cmp") {
-        Some("always") => Compare::Always,
-        Some("lt") => Compare::Lt,
-        Some("le") => Compare::Le,
-        Some("ne") => Compare::Ne,
-        Some("ge") => Compare::Ge,
-        Some("gt") => Compare::Gt,
-        _ => Compare::Eq,
-    }
-}
-
 impl<'r, 'k> Machine<'r, 'k> {
     /// Executes an op of copy engines.
     pub(crate) fn engine_op(
@@ -269,7 +257,11 @@ impl<'r, 'k> Machine<'r, 'k> {
             let Some(word) = word else { continue };
             let value = warp.eval(expr_arg(op, 1, span)?, lane) as u32;
             let mask = op.op.attr_int("mask").map_or(u32::MAX, |mask| mask as u32);
-            let compare = if signal { Compare::Ge } else { compare_of(op) };
+            let compare = if signal {
+                Compare::Ge
+            } else {
+                op.op.attr_sym("cmp").and_then(Compare::parse).unwrap_or(Compare::Eq)
+            };
             let mut packets = vec![Packet::Wait(Poll { word, compare, mask, value, span })];
             if fused {
                 packets.extend(self.copy(cta, warp, op, [2, 3, 4, 5], lane, span)?.map(|(_, copy)| copy));

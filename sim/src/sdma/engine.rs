@@ -305,7 +305,7 @@ impl Engine {
             Packet::Poll { addr, compare, reference, mask, .. } => {
                 let what = describe(*addr).unwrap_or_else(|| format!("memory at {addr:#x}"));
                 let value = peek(*addr).map_or_else(String::new, |v| format!(", value {}", v & mask));
-                format!("{at}: waits for {what} {} {reference}{value}", super::ops::compare_sign(*compare))
+                format!("{at}: waits for {what} {} {reference}{value}", compare.sign())
             }
             _ => format!("{at}: {} in progress", running.name),
         })

@@ -4,8 +4,6 @@
 //! source that changes meanwhile, or a destination read too early, shows; every address is checked against the ranks that the
 //! queue leads to before it is touched.
 
-use tilewright_target::sdma::Compare;
-
 use super::EngineMemory;
 use super::engine::Engine;
 use super::fault::EngineFaultKind;
@@ -47,19 +45,6 @@ pub(super) enum Progress {
     Part,
     /// It waits for a change of memory.
     Waits,
-}
-
-/// The sign of a comparison in sentences.
-pub(super) const fn compare_sign(compare: Compare) -> &'static str {
-    match compare {
-        Compare::Always => "(always)",
-        Compare::Lt => "<",
-        Compare::Le => "<=",
-        Compare::Eq => "==",
-        Compare::Ne => "!=",
-        Compare::Ge => ">=",
-        Compare::Gt => ">",
-    }
 }
 
 /// Reads or writes, for sentences.

@@ -128,6 +128,33 @@ impl Compare {
         }
     }
 
+    /// The comparison of a word as ops write it (`cmp = ge`).
+    pub fn parse(word: &str) -> Option<Compare> {
+        Some(match word {
+            "always" => Compare::Always,
+            "lt" => Compare::Lt,
+            "le" => Compare::Le,
+            "eq" => Compare::Eq,
+            "ne" => Compare::Ne,
+            "ge" => Compare::Ge,
+            "gt" => Compare::Gt,
+            _ => return None,
+        })
+    }
+
+    /// Its sign, in sentences.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Compare::Always => "(always)",
+            Compare::Lt => "<",
+            Compare::Le => "<=",
+            Compare::Eq => "==",
+            Compare::Ne => "!=",
+            Compare::Ge => ">=",
+            Compare::Gt => ">",
+        }
+    }
+
     /// Whether the condition holds for a masked memory value.
     pub const fn holds(self, memory: u64, reference: u64) -> bool {
         match self {
