@@ -4,7 +4,6 @@
 
 use tilewright_ir::interp::RunError;
 use tilewright_ir::{Code, Diagnostic, Span};
-use tilewright_target::sdma::Compare;
 
 use crate::engine::{Address, Packet, Poll, Word};
 use crate::sched::Machine;
