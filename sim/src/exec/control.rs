@@ -5,7 +5,7 @@
 use super::operand::{scalar32, scalar64, set_scalar32, set_scalar64};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::{Inst, Op, Operand};
-use crate::wave::{EXEC, VCC, WaveState};
+use crate::wave::{Limits, VCC, WaveState};
 
 /// What the machine has to do after a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,13 @@ pub(crate) enum Effect {
         /// Whether it went backwards: a loop may have gone round.
         back: bool,
     },
-    /// Wait until at most so many operations are in flight; `u32::MAX` where a counter does not matter.
-    Wait {
-        /// Vector memory.
-        vm: u32,
-        /// LDS and scalar memory.
-        lgkm: u32,
-    },
-    /// Wait for the workgroup.
+    /// Wait until at most so many operations are in flight.
+    Wait(Limits),
+    /// Arrive at the workgroup's barrier.
+    Arrive,
+    /// Wait for the workgroup at its barrier.
+    Meet,
+    /// Both.
     Barrier,
     /// Let others run.
     Yield,
@@ -93,14 +92,14 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             Ok(branch(wave, inst, taken))
         }
         Op::SCbranchVccz | Op::SCbranchVccnz => {
-            if checks && wave.sgpr_init >> VCC & 3 != 3 {
+            if checks && wave.mask_registers(VCC) & !wave.sgpr_init != 0 {
                 return Err(undefined(inst, "vcc"));
             }
             let taken = (wave.vcc() == 0) == (inst.op == Op::SCbranchVccz);
             Ok(branch(wave, inst, taken))
         }
         Op::SCbranchExecz | Op::SCbranchExecnz => {
-            let taken = (wave.sgpr64(EXEC) == 0) == (inst.op == Op::SCbranchExecz);
+            let taken = (wave.exec() == 0) == (inst.op == Op::SCbranchExecz);
             Ok(branch(wave, inst, taken))
         }
         Op::SGetpcB64 => {
@@ -139,7 +138,8 @@ fn immediate(inst: &Inst) -> u16 {
 const fn wait_counters(immediate: u16) -> Effect {
     let vm = (immediate & 15 | immediate >> 14 << 4) as u32;
     let lgkm = (immediate >> 8 & 15) as u32;
-    Effect::Wait { vm: if vm == 63 { u32::MAX } else { vm }, lgkm: if lgkm == 15 { u32::MAX } else { lgkm } }
+    let (vm, lgkm) = (if vm == 63 { u32::MAX } else { vm }, if lgkm == 15 { u32::MAX } else { lgkm });
+    Effect::Wait(Limits::gfx9(vm, lgkm))
 }
 
 fn jump(wave: &mut WaveState, target: u64) -> Effect {
@@ -208,14 +208,14 @@ fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, wait_counters};
+    use super::{Effect, Limits, wait_counters};
 
     #[test]
     fn counters_of_a_wait() {
         let (all, none) = (u32::MAX, 0);
-        assert_eq!(wait_counters(0xcf7f), Effect::Wait { vm: all, lgkm: all });
-        assert_eq!(wait_counters(0xc07f), Effect::Wait { vm: all, lgkm: none }, "lgkmcnt(0)");
-        assert_eq!(wait_counters(0x0f70), Effect::Wait { vm: none, lgkm: all }, "vmcnt(0)");
-        assert_eq!(wait_counters(0x4f71), Effect::Wait { vm: 17, lgkm: all }, "the upper bits of vmcnt");
+        assert_eq!(wait_counters(0xcf7f), Effect::Wait(Limits::gfx9(all, all)));
+        assert_eq!(wait_counters(0xc07f), Effect::Wait(Limits::gfx9(all, none)), "lgkmcnt(0)");
+        assert_eq!(wait_counters(0x0f70), Effect::Wait(Limits::gfx9(none, all)), "vmcnt(0)");
+        assert_eq!(wait_counters(0x4f71), Effect::Wait(Limits::gfx9(17, all)), "the upper bits of vmcnt");
     }
 }

@@ -36,7 +36,7 @@ use crate::fault::Exec;
 use crate::isa::{Inst, Op};
 use crate::wave::WaveState;
 
-pub(crate) use operand::{PRIVATE_BASE_HI, SHARED_BASE_HI, scalar_number, scalar32, scalar64, vector_index};
+pub(crate) use operand::{PRIVATE_BASE_HI, SHARED_BASE_HI, mask, scalar_number, scalar32, scalar64, vector_index};
 
 /// What an instruction does to the registers of its wave.
 pub(crate) type AluFn = fn(&mut WaveState, &Inst) -> Exec;

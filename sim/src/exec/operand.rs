@@ -7,7 +7,7 @@ use super::dpp;
 use super::sdwa;
 use crate::isa::table::Ty;
 use crate::isa::{Format, InlineFloat, Inst, Lanes as Extension, Operand};
-use crate::wave::{EXEC, FLAT_SCRATCH, LANES, M0, TTMP0, VCC, WaveState, XNACK_MASK};
+use crate::wave::{EXEC, FLAT_SCRATCH, Generation, LANES, M0, TTMP0, VCC, WaveState, XNACK_MASK};
 
 /// A 32-bit value of each lane.
 pub(super) type Lanes32 = [u32; LANES];
@@ -251,10 +251,21 @@ pub(super) fn join(low: &Lanes32, high: &Lanes32) -> Lanes64 {
     lanes
 }
 
-/// A mask source: carry-in or the choice of `v_cndmask`, one bit per lane.
+/// A mask source: carry-in or the choice of `v_cndmask`, one bit per lane. Two scalar registers, or one in a wave of 32 lanes.
 #[inline(always)]
-pub(super) fn mask(wave: &WaveState, operand: Operand) -> u64 {
-    scalar64(wave, operand, false)
+pub(crate) fn mask(wave: &WaveState, operand: Operand) -> u64 {
+    match wave.generation {
+        Generation::Gfx9 => scalar64(wave, operand, false),
+        Generation::Gfx12 => u64::from(scalar32(wave, operand)),
+    }
+}
+
+/// Writes a mask result: one bit per lane.
+#[inline(always)]
+pub(super) fn set_mask(wave: &mut WaveState, operand: Operand, lanes: u64) {
+    if let Some(number) = scalar_number(operand) {
+        wave.set_mask(number.min(126), lanes);
+    }
 }
 
 /// Lanes that a vector instruction writes: the active ones without those that DPP switches off.
@@ -269,8 +280,9 @@ pub(super) fn written(wave: &WaveState, inst: &Inst) -> u64 {
 /// Stores `lanes` into register `index` for the lanes of `mask`.
 #[inline(always)]
 pub(super) fn store_lanes(wave: &mut WaveState, index: usize, mask: u64, lanes: &Lanes32) {
+    let all = wave.all;
     let register = &mut wave.vgprs[index];
-    if mask == !0 {
+    if mask == all {
         *register = *lanes;
     } else {
         // Two halves of 32 lanes with a constant bit each: the loop compiles to compares and blends.

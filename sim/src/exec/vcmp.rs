@@ -5,7 +5,7 @@
 
 use super::AluFn;
 use super::float::{self, Bits, Fp};
-use super::operand::{collect, float16, float32, float64, int16, int32, int64, set_scalar64};
+use super::operand::{collect, float16, float32, float64, int16, int32, int64, set_mask};
 use crate::fault::Exec;
 use crate::isa::{Inst, Op, Operand};
 use crate::wave::{EXEC, LANES, WaveState};
@@ -20,9 +20,9 @@ const UNORDERED: u8 = 8;
 #[inline(always)]
 fn finish(wave: &mut WaveState, inst: &Inst, bits: u64, write_exec: bool) -> Exec {
     let bits = bits & wave.exec();
-    set_scalar64(wave, inst.sdst, bits);
+    set_mask(wave, inst.sdst, bits);
     if write_exec {
-        wave.set_sgpr64(EXEC, bits);
+        wave.set_mask(EXEC, bits);
     }
     Ok(())
 }

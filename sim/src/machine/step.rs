@@ -8,7 +8,8 @@ use crate::exec::{AluFn, lookup, scalar_number};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::table::TIED;
 use crate::isa::{Format, Inst, Op, Operand};
-use crate::wave::{EXEC, LANES, M0, VCC, WaveState};
+use crate::mem::Pins;
+use crate::wave::{Counter, EXEC, Generation, M0, VCC, WaveState};
 
 /// Who executes an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,8 @@ pub(crate) struct Registers {
     pub(crate) vgprs: u32,
     /// Index of the first accumulation register among them.
     pub(crate) accum_offset: u32,
+    /// Which family of chips they run on.
+    pub(crate) generation: Generation,
 }
 
 /// A decoded instruction, ready to be executed.
@@ -59,6 +62,8 @@ pub(crate) struct Step {
     /// Whether it reads SCC, and whether it sets it.
     reads_scc: bool,
     sets_scc: bool,
+    /// Of a memory instruction: the registers that it reads.
+    pub(crate) pins: Pins,
 }
 
 impl Step {
@@ -87,6 +92,7 @@ impl Step {
             vector_write: Range::default(),
             reads_scc: reads_scc(&inst),
             sets_scc: sets_scc(&inst),
+            pins: Pins::default(),
         };
         for source in 0..4 {
             step.read(source, inst.src[source], inst.src_width(source), registers)?;
@@ -99,8 +105,18 @@ impl Step {
             step.scalar_reads |= scalars;
         }
         step.scalar_writes |= locate(&inst, inst.sdst, inst.sdst_width(), registers)?.0;
-        step.scalar_reads |= implicit(&inst);
+        if matches!(run, Run::Flat | Run::Smem | Run::Mubuf) {
+            step.pins = step.pinned();
+        }
+        step.scalar_reads |= implicit(&inst, registers.generation);
         Ok(step)
+    }
+
+    /// The registers that its operands name: all of them are sources of addresses or stored values.
+    fn pinned(&self) -> Pins {
+        let mut vectors = self.vector_reads.iter().filter(|range| range.count != 0);
+        let next = |_| vectors.next().map_or((0, 0), |range| (range.first, range.count));
+        Pins { scalars: self.scalar_reads & ((1 << M0) - 1), vectors: [0, 1, 2].map(next) }
     }
 
     fn read(&mut self, source: usize, operand: Operand, width: usize, registers: Registers) -> Exec {
@@ -116,10 +132,29 @@ impl Step {
     /// [`FaultKind::RegisterInFlight`].
     #[inline(always)]
     pub(crate) fn check_in_flight(&self, wave: &WaveState) -> Exec {
+        if wave.any_pinned() {
+            self.check_pinned(wave)?;
+        }
         if !wave.any_busy() {
             return Ok(());
         }
         self.check_busy(wave)
+    }
+
+    /// A source of an operation that is not translated yet must stay as it is.
+    fn check_pinned(&self, wave: &WaveState) -> Exec {
+        let fault = |register: String| Fault::new(FaultKind::SourceInFlight { text: self.inst.to_string(), register });
+        let scalars = wave.sgpr_pinned & self.scalar_writes;
+        if scalars != 0 {
+            return Err(fault(scalar_name(scalars.trailing_zeros() as usize)));
+        }
+        for index in self.vector_write.first..self.vector_write.first + self.vector_write.count {
+            let (word, bit) = (usize::from(index) / 64, index % 64);
+            if wave.vgpr_pinned[word % wave.vgpr_pinned.len()] >> bit & 1 != 0 {
+                return Err(fault(vector_name(usize::from(index), wave)));
+            }
+        }
+        Ok(())
     }
 
     fn check_busy(&self, wave: &WaveState) -> Exec {
@@ -127,24 +162,30 @@ impl Step {
         if scalars != 0 {
             let number = scalars.trailing_zeros();
             let verb = if self.scalar_reads >> number & 1 != 0 { "reads" } else { "overwrites" };
-            return Err(self.in_flight(verb, scalar_name(number as usize), "lgkmcnt(0)"));
+            let counter = if wave.generation == Generation::Gfx9 { Counter::Ds } else { Counter::Km };
+            let wait = match wave.generation {
+                Generation::Gfx9 => format!("{}(0)", counter.wait(wave.generation)),
+                Generation::Gfx12 => format!("{} 0x0", counter.wait(wave.generation)),
+            };
+            return Err(self.in_flight(verb, scalar_name(number as usize), wait));
         }
         let ranges = self.vector_reads.iter().map(|range| (range, "reads"));
         for (range, verb) in ranges.chain([(&self.vector_write, "overwrites")]) {
             for index in range.first..range.first + range.count {
                 if wave.is_vgpr_busy(usize::from(index)) {
-                    let counter = if wave.lgkmcnt != 0 && wave.vmcnt == 0 { "lgkmcnt" } else { "vmcnt" };
-                    let counter = if wave.lgkmcnt != 0 && wave.vmcnt != 0 { "vmcnt or lgkmcnt" } else { counter };
-                    return Err(self.in_flight(verb, vector_name(usize::from(index), wave), counter));
+                    let counts = |counter: &Counter| wave.count(*counter) != 0;
+                    let waits = [Counter::Load, Counter::Ds].into_iter().filter(counts);
+                    let waits: Vec<&str> = waits.map(|counter| counter.wait(wave.generation)).collect();
+                    return Err(self.in_flight(verb, vector_name(usize::from(index), wave), waits.join(" or ")));
                 }
             }
         }
         Ok(())
     }
 
-    fn in_flight(&self, verb: &'static str, register: String, counter: &'static str) -> Box<Fault> {
+    fn in_flight(&self, verb: &'static str, register: String, wait: String) -> Box<Fault> {
         let text = self.inst.to_string();
-        Fault::new(FaultKind::RegisterInFlight { text, verb, register, counter })
+        Fault::new(FaultKind::RegisterInFlight { text, verb, register, wait })
     }
 
     /// Lanes for which a source of an ALU instruction is undefined; all of them if a scalar one is.
@@ -181,13 +222,15 @@ impl Step {
                 }
             }
             Op::VReadlaneB32 if !scalars => {
-                let lane = crate::exec::scalar32(wave, self.inst.src[1]) as usize % LANES;
+                let lane = crate::exec::scalar32(wave, self.inst.src[1]) as usize % wave.generation.lanes();
                 if lanes >> lane & 1 != 0 { !0 } else { 0 }
             }
             Op::VWritelaneB32 if !scalars => 0,
             // Each lane takes one of the two values.
-            Op::VCndmaskB32 if scalar_number(self.inst.src[2]).is_some_and(|n| wave.sgpr_init >> n & 3 == 3) => {
-                let chosen = crate::exec::scalar64(wave, self.inst.src[2], false);
+            Op::VCndmaskB32
+                if scalar_number(self.inst.src[2]).is_some_and(|n| wave.mask_registers(n) & !wave.sgpr_init == 0) =>
+            {
+                let chosen = crate::exec::mask(wave, self.inst.src[2]);
                 let scalar = |source: usize| match scalar_number(self.inst.src[source]) {
                     Some(number) if wave.sgpr_init >> number & 1 == 0 => !0,
                     _ => undefined_of(source),
@@ -215,7 +258,7 @@ impl Step {
     pub(crate) fn mark_undefined(&self, wave: &mut WaveState, lanes: u64) -> Exec {
         let halves = self.undefined_halves(wave, lanes);
         for (half, index) in (self.vector_write.first..self.vector_write.first + self.vector_write.count).enumerate() {
-            wave.vgpr_init[usize::from(index)] &= !halves.map_or(lanes, |halves| halves[half % 2]);
+            wave.vgpr_init[usize::from(index)] &= !(halves.map_or(lanes, |halves| halves[half % 2]) & wave.all);
         }
         let mut scalars = self.scalar_writes;
         if writes_exec(&self.inst) {
@@ -291,7 +334,7 @@ fn locate(inst: &Inst, operand: Operand, width: usize, registers: Registers) -> 
 }
 
 /// Scalar registers that are read without being operands.
-fn implicit(inst: &Inst) -> u128 {
+fn implicit(inst: &Inst, generation: Generation) -> u128 {
     let vector = matches!(
         inst.format,
         Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vop3p | Format::Vopc
@@ -301,7 +344,7 @@ fn implicit(inst: &Inst) -> u128 {
         registers |= 3 << EXEC;
     }
     if matches!(inst.op, Op::VDivFmasF32 | Op::VDivFmasF64) {
-        registers |= 3 << VCC;
+        registers |= if generation == Generation::Gfx9 { 3 << VCC } else { 1 << VCC };
     }
     if inst.mem.lds || inst.row.has(crate::isa::table::TO_LDS) {
         registers |= 1 << M0;
@@ -363,7 +406,7 @@ fn sets_scc(inst: &Inst) -> bool {
 /// Whether EXEC is written without being the destination operand.
 fn writes_exec(inst: &Inst) -> bool {
     let name = inst.op.mnemonic();
-    name.ends_with("_saveexec_b64") || name.ends_with("_wrexec_b64") || name.starts_with("v_cmpx")
+    name.contains("_saveexec_") || name.contains("_wrexec_") || name.starts_with("v_cmpx")
 }
 
 /// A scalar register's name.
