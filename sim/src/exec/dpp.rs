@@ -58,7 +58,7 @@ mod tests {
     use super::{permute, source, written};
     use crate::isa::Dpp;
 
-    const ALL: Dpp = Dpp { ctrl: 0, row_mask: 15, bank_mask: 15, bound_ctrl: false };
+    const ALL: Dpp = Dpp { ctrl: 0, row_mask: 15, bank_mask: 15, bound_ctrl: false, fetch_inactive: false };
 
     #[test]
     fn patterns() {

@@ -86,6 +86,14 @@ pub fn decode(words: &[u32], chip: Chip) -> Result<Inst, DecodeError> {
     code.instruction().map_err(|why| DecodeError { dwords: code.words, have: code.have as u8, chip, why })
 }
 
+/// The second operation of an instruction of two.
+pub(super) fn second(first: &Inst) -> Option<Inst> {
+    if !matches!(first.format, Format::Vopd | Format::Vopd3) {
+        return None;
+    }
+    None
+}
+
 /// The words at hand, and how many belong to the instruction so far.
 struct Code {
     words: [u32; 3],
@@ -97,6 +105,9 @@ struct Code {
 impl Code {
     fn instruction(&mut self) -> Result<Inst, Why> {
         let w = self.word(0)?;
+        if self.chip == Chip::Gfx1250 {
+            return Err(Why::Opcode);
+        }
         let mut inst = match w >> 26 {
             0x20..=0x2f => self.scalar(w),
             0x30 => self.smem(w),

@@ -208,6 +208,7 @@ impl Code {
             row_mask: bits(x, 28, 4) as u8,
             bank_mask: bits(x, 24, 4) as u8,
             bound_ctrl: bit(x, 19),
+            fetch_inactive: false,
         });
         Ok(())
     }

@@ -15,7 +15,7 @@ use super::table::{COUNTERS, DST_READ, E64, GPR_IDX, HWREG, LABEL, MESSAGE, OPTI
 
 impl fmt::Display for Inst {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.op.mnemonic())?;
+        f.write_str(self.mnemonic())?;
         f.write_str(self.suffix())?;
         match self.format {
             Format::Sop1 | Format::Sop2 | Format::Sopc => self.print_scalar(f),
@@ -27,6 +27,7 @@ impl fmt::Display for Inst {
             Format::Mubuf | Format::Mtbuf => self.print_buffer(f),
             Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3b => self.print_vector(f),
             Format::Vop3p => self.print_packed(f),
+            Format::Vopd | Format::Vopd3 => self.print_vector(f),
         }
     }
 }
@@ -61,7 +62,7 @@ impl Inst {
         let both = self.row.has(E64) && self.row.src[0] != Ty::None;
         match (self.format, self.mods.lanes) {
             (_, Lanes::Sdwa(_)) => "_sdwa",
-            (_, Lanes::Dpp(_)) => "_dpp",
+            (_, Lanes::Dpp(_) | Lanes::Dpp8(_)) => "_dpp",
             (Format::Vop1 | Format::Vop2 | Format::Vopc, _) if both => "_e32",
             (Format::Vop3 | Format::Vop3b, _) if both => "_e64",
             _ => "",

@@ -40,6 +40,10 @@ pub(super) fn write(f: &mut Formatter<'_>, operand: Operand, ty: Ty, dwords: u8)
         Operand::InlineFloat(value) => float(value, matches!(ty, Ty::B64 | Ty::F64)),
         Operand::Literal(value) => return literal(f, value, ty),
         Operand::Simm16(value) => return write!(f, "{:#x}", value as u16),
+        Operand::Null => "null",
+        Operand::Literal64 => "lit64",
+        Operand::ScratchBaseLo => name("src_flat_scratch_base_lo", "src_flat_scratch_base"),
+        Operand::ScratchBaseHi => "src_flat_scratch_base_hi",
     };
     f.write_str(text)
 }

@@ -39,7 +39,7 @@ impl Inst {
                 self.print_sdwa(f, sdwa)
             }
             Lanes::Dpp(dpp) => print_dpp(f, dpp),
-            Lanes::Plain => {
+            Lanes::Plain | Lanes::Dpp8(_) => {
                 self.print_op_sel(f)?;
                 self.result_modifiers(f)
             }

@@ -221,6 +221,8 @@ pub struct Row {
     pub flags: u32,
     /// Modifier bits in the 64-bit vector encoding.
     pub bits: Bits,
+    /// The mnemonic where this chip has another one than [`Op::mnemonic`]; else empty.
+    pub name: &'static str,
 }
 
 impl Row {
@@ -230,8 +232,16 @@ impl Row {
     }
 
     const fn new(code: u16, op: Op, dst: &[Ty], src: &[Ty], flags: u32, pattern: &str) -> Row {
-        let mut row =
-            Row { code, op, dst: Ty::None, sdst: Ty::None, src: [Ty::None; 4], flags, bits: Bits::of(pattern) };
+        let mut row = Row {
+            code,
+            op,
+            dst: Ty::None,
+            sdst: Ty::None,
+            src: [Ty::None; 4],
+            flags,
+            bits: Bits::of(pattern),
+            name: "",
+        };
         if !dst.is_empty() {
             row.dst = dst[0];
         }
