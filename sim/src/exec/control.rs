@@ -2,10 +2,10 @@
 //!
 //! What must hold here: the program counter of the wave already points behind the instruction; a branch is relative to that.
 
-use super::operand::{scalar32, scalar64, set_scalar32, set_scalar64};
+use super::operand::{scalar32, set_scalar32, set_scalar64, source64};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::{Inst, Op, Operand};
-use crate::wave::{Limits, VCC, WaveState};
+use crate::wave::{COUNTERS, Counter, Generation, Limits, VCC, WaveState};
 
 /// What the machine has to do after a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,38 @@ pub(crate) const fn is_control(op: Op) -> bool {
             | Op::SSetregImm32B32
             | Op::VNop
             | Op::VClrexcp
+    ) || is_new(op)
+}
+
+/// Those that gfx1250 adds.
+const fn is_new(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SWaitLoadcnt
+            | Op::SWaitStorecnt
+            | Op::SWaitXcnt
+            | Op::SWaitDscnt
+            | Op::SWaitKmcnt
+            | Op::SWaitLoadcntDscnt
+            | Op::SWaitStorecntDscnt
+            | Op::SWaitAsynccnt
+            | Op::SWaitTensorcnt
+            | Op::SWaitIdle
+            | Op::SWaitAlu
+            | Op::SDelayAlu
+            | Op::SClause
+            | Op::SBarrierSignal
+            | Op::SBarrierWait
+            | Op::SMonitorSleep
+            | Op::SSleepVar
+            | Op::SSetprioIncWg
+            | Op::STtracedataImm
+            | Op::SSendmsg
+            | Op::SSetVgprMsb
+            | Op::SRoundMode
+            | Op::SDenormMode
+            | Op::SVersion
+            | Op::SAddPcI64
     )
 }
 
@@ -81,7 +113,7 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             let fault = Fault::new(FaultKind::Trap { code: u32::from(immediate(inst) & 0xff) });
             // The first lane that came here.
             let lane = wave.exec().trailing_zeros() as usize;
-            Err(if lane < 64 { fault.lane(lane) } else { fault })
+            Err(if wave.exec() != 0 { fault.lane(lane) } else { fault })
         }
         Op::SBranch => Ok(branch(wave, inst, true)),
         Op::SCbranchScc0 | Op::SCbranchScc1 => {
@@ -108,7 +140,7 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             Ok(Effect::Next)
         }
         Op::SSetpcB64 | Op::SSwappcB64 => {
-            let (target, next) = (scalar64(wave, inst.src[0], false), wave.pc);
+            let (target, next) = (source64(wave, inst, 0), wave.pc);
             if inst.op == Op::SSwappcB64 {
                 set_scalar64(wave, inst.dst, next);
             }
@@ -120,6 +152,47 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             Ok(branch(wave, inst, true))
         }
         Op::SGetregB32 | Op::SSetregB32 | Op::SSetregImm32B32 => hardware_register(wave, inst),
+        op if is_new(op) => execute_new(wave, inst),
+        _ => Ok(Effect::Next),
+    }
+}
+
+/// The instructions that gfx1250 adds. What is left of them changes nothing: `s_delay_alu`, `s_wait_alu` and `s_clause` tell the
+/// hardware about timing, and results do not hang on it (inferred: the hardware interlocks what `s_wait_alu` waits for).
+fn execute_new(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
+    use Counter::{Ds, Km, Load, Store, X};
+    let imm = u32::from(immediate(inst));
+    let one = |counter| Ok(Effect::Wait(Limits::of(counter, imm)));
+    // dscnt in bits 5:0, the other counter in 13:8.
+    let two = |counter| Ok(Effect::Wait(Limits::of(counter, imm >> 8 & 63).and(Ds, imm & 63)));
+    let refuse = || Err(Fault::new(FaultKind::NotSimulated { text: inst.to_string() }));
+    match inst.op {
+        Op::SWaitLoadcnt => one(Load),
+        Op::SWaitStorecnt => one(Store),
+        Op::SWaitXcnt => one(X),
+        Op::SWaitDscnt => one(Ds),
+        Op::SWaitKmcnt => one(Km),
+        Op::SWaitLoadcntDscnt => two(Load),
+        Op::SWaitStorecntDscnt => two(Store),
+        Op::SWaitIdle => Ok(Effect::Wait(Limits([0; COUNTERS]))),
+        // The workgroup's own barrier; others are those of clusters, of traps, and named ones.
+        Op::SBarrierSignal if inst.src[0] == Operand::InlineInt(-1) => Ok(Effect::Arrive),
+        Op::SBarrierWait if imm == 0xffff => Ok(Effect::Meet),
+        Op::SBarrierSignal | Op::SBarrierWait => refuse(),
+        Op::SMonitorSleep | Op::SSleepVar => Ok(Effect::Yield),
+        // Giving registers back before the end.
+        Op::SSendmsg if imm == 3 => Ok(Effect::Next),
+        Op::SSendmsg => refuse(),
+        // The upper bits of register numbers: waves here have at most 256 registers.
+        Op::SSetVgprMsb | Op::SRoundMode if imm != 0 => refuse(),
+        Op::SDenormMode => {
+            wave.mode = wave.mode & !0xf0 | (imm & 15) << 4;
+            Ok(Effect::Next)
+        }
+        Op::SAddPcI64 => {
+            let target = wave.pc.wrapping_add(source64(wave, inst, 0));
+            Ok(jump(wave, target & !3))
+        }
         _ => Ok(Effect::Next),
     }
 }
@@ -168,6 +241,12 @@ const MODE: u32 = 1;
 const HW_ID: u32 = 4;
 /// The XCC it runs on.
 const XCC_ID: u32 = 20;
+/// gfx1250: the identity of the wave's place.
+const HW_ID1: u32 = 23;
+/// gfx1250: state of the instruction buffer; bits 9:6 say whether the workgroup belongs to a cluster. Ours never do.
+const IB_STS2: u32 = 28;
+/// Bits of our MODE that gfx1250's has for something else; see [`KernelDescriptor::mode`](crate::loader::KernelDescriptor::mode).
+const MODE_OF_GFX9: u32 = 0x300;
 
 /// `s_getreg`, `s_setreg`: a field of a hardware register. Number in bits 5:0, offset in 10:6, width - 1 in 15:11.
 fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
@@ -177,11 +256,13 @@ fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
     let refuse =
         |what: &str| Err(Fault::new(FaultKind::NotSimulated { text: format!("{} of {what}", inst.op.mnemonic()) }));
     if inst.op == Op::SGetregB32 {
-        let value = match register {
-            MODE => wave.mode,
-            HW_ID => wave.id.wave & 15,
-            XCC_ID => wave.id.xcd & 15,
-            other => return refuse(&format!("hardware register {other}")),
+        let value = match (register, wave.generation) {
+            (MODE, Generation::Gfx9) => wave.mode,
+            (MODE, Generation::Gfx12) => wave.mode & !MODE_OF_GFX9,
+            (HW_ID, Generation::Gfx9) | (HW_ID1, Generation::Gfx12) => wave.id.wave & 15,
+            (XCC_ID, Generation::Gfx9) => wave.id.xcd & 15,
+            (IB_STS2, Generation::Gfx12) => 0,
+            (other, _) => return refuse(&format!("hardware register {other}")),
         };
         set_scalar32(wave, inst.dst, (value & mask) >> offset);
         return Ok(Effect::Next);
@@ -198,6 +279,7 @@ fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
         });
         literal.unwrap_or(0)
     };
+    let mask = if wave.generation == Generation::Gfx12 { mask & !MODE_OF_GFX9 } else { mask };
     let mode = wave.mode & !mask | value << offset & mask;
     if mode & 15 != 0 {
         return refuse("a rounding mode other than to nearest even");

@@ -24,6 +24,7 @@ pub(crate) fn issue(port: &mut Port<'_>, inst: &Inst, pc: u64) -> Exec {
         Op::DsNop => Ok(()),
         Op::DsSwizzleB32 => permute(port, inst, pc, swizzle),
         Op::DsBpermuteB32 => permute(port, inst, pc, backward),
+        Op::DsBpermuteFiB32 => permute(port, inst, pc, backward_any),
         Op::DsPermuteB32 => permute(port, inst, pc, forward),
         _ if inst.row.has(LOAD) => load(port, inst, pc),
         _ if inst.row.has(STORE) => store(port, inst, pc),
@@ -67,6 +68,8 @@ fn load(port: &mut Port<'_>, inst: &Inst, pc: u64) -> Exec {
         Op::DsReadB64TrB16 => (8, Transpose(2)),
         Op::DsReadB64TrB8 => (8, Transpose(1)),
         Op::DsReadB64TrB4 | Op::DsReadB96TrB6 => return Err(unsupported(inst)),
+        // gfx1250's own transposes: which lane gets what is in no public document.
+        Op::DsLoadTr4B64 | Op::DsLoadTr6B96 | Op::DsLoadTr8B64 | Op::DsLoadTr16B128 => return Err(unsupported(inst)),
         Op::DsReadAddtidB32 => return by_thread(port, inst, pc, What::Load),
         _ if inst.row.has(TWO) => (inst.dst_width() * 2, Dwords),
         _ => (inst.dst_width() * 4, Dwords),
@@ -165,6 +168,10 @@ fn atomic_op(op: Op) -> Option<(AtomicOp, bool)> {
         O::DsXorB32 | O::DsXorRtnB32 | O::DsXorB64 | O::DsXorRtnB64 => A::Xor,
         O::DsMskorB32 | O::DsMskorRtnB32 | O::DsMskorB64 | O::DsMskorRtnB64 => A::MaskOr,
         O::DsWrapRtnB32 => A::Wrap,
+        O::DsCondSubU32 | O::DsCondSubRtnU32 => A::CondSub,
+        O::DsSubClampU32 | O::DsSubClampRtnU32 => A::SubClamp,
+        // Unlike gfx9's ds_cmpst, the new value comes first.
+        O::DsCmpstoreB32 | O::DsCmpstoreRtnB32 | O::DsCmpstoreB64 | O::DsCmpstoreRtnB64 => A::CmpSwap,
         O::DsWrxchgRtnB32
         | O::DsWrxchg2RtnB32
         | O::DsWrxchg2st64RtnB32
@@ -224,6 +231,11 @@ fn permute(
 fn backward(address: &[u64; LANES], wave: &WaveState, inst: &Inst) -> Option<Sources> {
     let lane = |address: u64| named_lane(address, wave, inst) as u8;
     Some(address.map(|address| Some(lane(address)).filter(|lane| wave.exec() >> lane & 1 != 0)))
+}
+
+/// `ds_bpermute_fi_b32`: the same, and inactive lanes give what they hold.
+fn backward_any(address: &[u64; LANES], wave: &WaveState, inst: &Inst) -> Option<Sources> {
+    Some(address.map(|address| Some(named_lane(address, wave, inst) as u8)))
 }
 
 /// `ds_permute_b32`: each active lane names the lane it writes; of several the highest wins, and lanes that nobody

@@ -99,6 +99,15 @@ pub(crate) fn scalar64(wave: &WaveState, operand: Operand, float: bool) -> u64 {
     }
 }
 
+/// A 64-bit scalar integer source.
+#[inline(always)]
+pub(crate) fn source64(wave: &WaveState, inst: &Inst, index: usize) -> u64 {
+    match inst.src[index] {
+        Operand::Literal64 => inst.literal64(),
+        operand => scalar64(wave, operand, false),
+    }
+}
+
 /// Writes a scalar destination. Writes to constants and absent operands vanish.
 #[inline(always)]
 pub(crate) fn set_scalar32(wave: &mut WaveState, operand: Operand, value: u32) {
@@ -158,6 +167,7 @@ pub(super) fn int32(wave: &WaveState, inst: &Inst, index: usize) -> Lanes32 {
 fn extended(wave: &WaveState, extension: Extension, index: usize, raw: Lanes32) -> Lanes32 {
     match extension {
         Extension::Dpp(dpp) if index == 0 => dpp::permute(dpp, wave.exec(), &raw),
+        Extension::Dpp8(dpp) if index == 0 => dpp::permute8(dpp, wave.exec(), &raw),
         Extension::Sdwa(sdwa) if index < 2 => sdwa::select(sdwa, index, &raw),
         _ => raw,
     }
@@ -228,7 +238,11 @@ pub(super) fn float64(wave: &WaveState, inst: &Inst, index: usize) -> Lanes64 {
 #[inline(always)]
 fn wide(wave: &WaveState, inst: &Inst, index: usize, float: bool) -> Lanes64 {
     let Some(first) = vector_index(wave, inst.src[index]) else {
-        return [scalar64(wave, inst.src[index], float); LANES];
+        let value = match inst.src[index] {
+            Operand::Literal64 => inst.literal64(),
+            operand => scalar64(wave, operand, float),
+        };
+        return [value; LANES];
     };
     match inst.mods.lanes {
         Extension::Dpp(dpp) if index == 0 => {

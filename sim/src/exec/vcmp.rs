@@ -11,10 +11,10 @@ use crate::isa::{Inst, Op, Operand};
 use crate::wave::{EXEC, LANES, WaveState};
 
 /// How two numbers may stand to one another, as bits: a condition is the set of relations for which it holds.
-const LESS: u8 = 1;
-const EQUAL: u8 = 2;
-const GREATER: u8 = 4;
-const UNORDERED: u8 = 8;
+pub(super) const LESS: u8 = 1;
+pub(super) const EQUAL: u8 = 2;
+pub(super) const GREATER: u8 = 4;
+pub(super) const UNORDERED: u8 = 8;
 
 /// Writes the mask of a compare, and EXEC for the `v_cmpx` forms.
 #[inline(always)]
@@ -29,7 +29,7 @@ fn finish(wave: &mut WaveState, inst: &Inst, bits: u64, write_exec: bool) -> Exe
 
 /// The relation between two floats.
 #[inline(always)]
-fn relation<B: Bits>(a: B, b: B) -> u8 {
+pub(super) fn relation<B: Bits>(a: B, b: B) -> u8 {
     if a.is_nan() || b.is_nan() {
         UNORDERED
     } else if a.less(b) {

@@ -193,7 +193,7 @@ fn pack_bytes(a: u32, b: u32, shift: u32, low: i32, high: i32) -> u32 {
 
 /// Bit n of `table` is the result where the three bits read, first source highest, as n.
 #[inline(always)]
-fn bitop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
+pub(super) fn bitop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
     let mut out = 0;
     for row in 0..8u32 {
         if table >> row & 1 != 0 {

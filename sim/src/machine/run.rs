@@ -7,7 +7,7 @@ use super::ports::{Engines, HostEvent};
 use super::step::Run;
 use super::{Outcome, Schedule, Sim, WaveReport};
 use crate::exec::control::{self, Effect};
-use crate::exec::{ds, flat, mubuf, smem};
+use crate::exec::{ds, dual, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
 use crate::mem::{self, Port};
 use crate::sdma::Moved;
@@ -140,6 +140,17 @@ impl Sim {
                 }
                 continue;
             }
+            if let (Run::Dual(first, second), Some(other)) = (step.run, &step.second) {
+                let undefined =
+                    if checks { [step.undefined(&wave.state), other.undefined(&wave.state)] } else { [0; 2] };
+                dual::execute(&mut wave.state, (first, &step.inst), (second, &other.inst)).map_err(|f| f.pc(pc))?;
+                for (step, lanes) in [(step, undefined[0]), (other.as_ref(), undefined[1])] {
+                    if lanes != 0 {
+                        step.mark_undefined(&mut wave.state, lanes).map_err(|f| f.pc(pc))?;
+                    }
+                }
+                continue;
+            }
             let mut port = Port {
                 wave: &mut wave.state,
                 pending: &mut wave.pending,
@@ -153,7 +164,7 @@ impl Sim {
                 Run::Ds => ds::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
                 Run::Smem => smem::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
                 Run::Mubuf => mubuf::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
-                Run::Alu(_) | Run::Control => {
+                Run::Alu(_) | Run::Dual(..) | Run::Control => {
                     let effect = control::execute(port.wave, &step.inst, checks).map_err(|f| f.pc(pc))?;
                     match effect {
                         Effect::Next | Effect::Jumped { .. } => {}

@@ -4,6 +4,7 @@
 //! can index registers without a check.
 
 use crate::exec::control::is_control;
+use crate::exec::smem::tells_time;
 use crate::exec::{AluFn, lookup, scalar_number};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::table::TIED;
@@ -16,6 +17,8 @@ use crate::wave::{Counter, EXEC, Generation, M0, VCC, WaveState};
 pub(crate) enum Run {
     /// A function on the registers.
     Alu(AluFn),
+    /// Two of them; the second one is in [`Step::second`].
+    Dual(AluFn, AluFn),
     /// The machine: branches, waits, barriers.
     Control,
     /// FLAT, GLOBAL, SCRATCH.
@@ -26,6 +29,12 @@ pub(crate) enum Run {
     Smem,
     /// Buffers and cache control.
     Mubuf,
+}
+
+impl Run {
+    const fn is_memory(self) -> bool {
+        matches!(self, Run::Flat | Run::Ds | Run::Smem | Run::Mubuf)
+    }
 }
 
 /// Registers from `first` on.
@@ -64,6 +73,8 @@ pub(crate) struct Step {
     sets_scc: bool,
     /// Of a memory instruction: the registers that it reads.
     pub(crate) pins: Pins,
+    /// The second one of two operations.
+    pub(crate) second: Option<Box<Step>>,
 }
 
 impl Step {
@@ -78,6 +89,7 @@ impl Step {
             Format::Smem => Run::Smem,
             Format::Mubuf | Format::Mtbuf => Run::Mubuf,
             _ if is_control(inst.op) => Run::Control,
+            _ if tells_time(inst.op) => Run::Smem,
             _ => {
                 Run::Alu(lookup(inst.op).ok_or_else(|| Fault::new(FaultKind::NotSimulated { text: inst.to_string() }))?)
             }
@@ -93,6 +105,7 @@ impl Step {
             reads_scc: reads_scc(&inst),
             sets_scc: sets_scc(&inst),
             pins: Pins::default(),
+            second: None,
         };
         for source in 0..4 {
             step.read(source, inst.src[source], inst.src_width(source), registers)?;
@@ -100,13 +113,24 @@ impl Step {
         let (scalars, vectors) = locate(&inst, inst.dst, inst.dst_width(), registers)?;
         step.scalar_writes |= scalars;
         step.vector_write = vectors;
-        if inst.row.has(TIED) || inst.keeps_dst() {
+        // A 16-bit result of gfx1250 leaves the other half of its register as it is, but LLVM gives the whole register to it
+        // and does not care what is there: it counts as written.
+        let keeps = inst.keeps_dst() && (registers.generation == Generation::Gfx9 || run.is_memory());
+        if inst.row.has(TIED) || keeps {
             step.vector_reads[4] = vectors;
             step.scalar_reads |= scalars;
         }
         step.scalar_writes |= locate(&inst, inst.sdst, inst.sdst_width(), registers)?.0;
         if matches!(run, Run::Flat | Run::Smem | Run::Mubuf) {
             step.pins = step.pinned();
+        }
+        if let (Some(second), Run::Alu(first)) = (inst.second(), run) {
+            let second = Step::new(second, registers)?;
+            let Run::Alu(other) = second.run else {
+                return Err(Fault::new(FaultKind::NotSimulated { text: inst.to_string() }));
+            };
+            step.run = Run::Dual(first, other);
+            step.second = Some(Box::new(second));
         }
         step.scalar_reads |= implicit(&inst, registers.generation);
         Ok(step)
@@ -116,7 +140,8 @@ impl Step {
     fn pinned(&self) -> Pins {
         let mut vectors = self.vector_reads.iter().filter(|range| range.count != 0);
         let next = |_| vectors.next().map_or((0, 0), |range| (range.first, range.count));
-        Pins { scalars: self.scalar_reads & ((1 << M0) - 1), vectors: [0, 1, 2].map(next) }
+        let exec = if matches!(self.run, Run::Smem) { 0 } else { 1 << EXEC };
+        Pins { scalars: self.scalar_reads & ((1 << M0) - 1) | exec, vectors: [0, 1, 2].map(next) }
     }
 
     fn read(&mut self, source: usize, operand: Operand, width: usize, registers: Registers) -> Exec {
@@ -132,19 +157,23 @@ impl Step {
     /// [`FaultKind::RegisterInFlight`].
     #[inline(always)]
     pub(crate) fn check_in_flight(&self, wave: &WaveState) -> Exec {
-        if wave.any_pinned() {
-            self.check_pinned(wave)?;
-        }
-        if !wave.any_busy() {
+        if !wave.any_pinned() && !wave.any_busy() {
             return Ok(());
         }
-        self.check_busy(wave)
+        self.check_registers(wave)
+    }
+
+    fn check_registers(&self, wave: &WaveState) -> Exec {
+        self.check_busy(wave)?;
+        self.check_pinned(wave)?;
+        self.second.as_ref().map_or(Ok(()), |second| second.check_registers(wave))
     }
 
     /// A source of an operation that is not translated yet must stay as it is.
     fn check_pinned(&self, wave: &WaveState) -> Exec {
         let fault = |register: String| Fault::new(FaultKind::SourceInFlight { text: self.inst.to_string(), register });
-        let scalars = wave.sgpr_pinned & self.scalar_writes;
+        let exec = if writes_exec(&self.inst) { 1 << EXEC } else { 0 };
+        let scalars = wave.sgpr_pinned & (self.scalar_writes | exec);
         if scalars != 0 {
             return Err(fault(scalar_name(scalars.trailing_zeros() as usize)));
         }

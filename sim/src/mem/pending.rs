@@ -134,6 +134,7 @@ impl Port<'_> {
             }
         }
         if op.counted.has(Counter::X) {
+            self.translate_others(op.scalar);
             op.pins = self.pins;
             pin(self.wave, &op.pins);
         }
@@ -152,6 +153,20 @@ impl Port<'_> {
         self.pending.waiting += 1;
         self.pending.queue.push(op);
         Ok(())
+    }
+
+    /// Between vector and scalar memory the hardware waits by itself until all is translated (inferred: LLVM 22 emits no wait
+    /// there, whichever registers are overwritten next).
+    fn translate_others(&mut self, scalar: bool) {
+        let other = |op: &Operation| op.counted.has(Counter::X) && op.scalar != scalar;
+        if self.wave.any_pinned() && self.pending.queue.iter().any(|op| other(op)) {
+            for index in 0..self.pending.queue.len() {
+                if other(&self.pending.queue[index]) {
+                    self.uncount(index, Counter::X);
+                }
+            }
+            self.unpin();
+        }
     }
 
     fn perform(&mut self, index: usize) {
