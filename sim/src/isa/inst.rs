@@ -28,6 +28,7 @@
 //!
 //! Must hold: everything the executor and the printer need is here, so that neither reads the tables or the raw bits.
 
+use super::Chip;
 use super::op::Op;
 use super::operand::{MemMods, Mods, Operand};
 use super::table::Row;
@@ -85,6 +86,8 @@ pub enum Format {
 pub struct Inst {
     /// What it does.
     pub op: Op,
+    /// The chip that it was decoded for.
+    pub chip: Chip,
     /// How it is encoded.
     pub format: Format,
     /// Length in dwords, literal included: 1..=3.
@@ -109,6 +112,8 @@ pub struct Inst {
     pub mods: Mods,
     /// Modifiers of memory instructions.
     pub mem: MemMods,
+    /// gfx1250: the second operation of an instruction of two.
+    pub is_second: bool,
     /// The table row it was decoded by: types of the operands, flags.
     pub row: &'static Row,
 }

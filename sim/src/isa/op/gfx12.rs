@@ -68,7 +68,7 @@ macro_rules! with_gfx12 {
             VSatPk4U4U8 "v_sat_pk4_u4_u8", VCvtPkF16Fp8 "v_cvt_pk_f16_fp8", VCvtPkF16Bf8 "v_cvt_pk_f16_bf8",
             VCvtF16Fp8 "v_cvt_f16_fp8", VCvtF16Bf8 "v_cvt_f16_bf8", VRcpBf16 "v_rcp_bf16", VSqrtBf16 "v_sqrt_bf16",
             VRsqBf16 "v_rsq_bf16", VLogBf16 "v_log_bf16", VExpBf16 "v_exp_bf16", VSinBf16 "v_sin_bf16",
-            VCosBf16 "v_cos_bf16",
+            VPipeflush "v_pipeflush", VCosBf16 "v_cos_bf16",
             // VOP3
             VFmaDx9ZeroF32 "v_fma_dx9_zero_f32", VMullitF32 "v_mullit_f32", VMinimum3F16 "v_minimum3_f16",
             VMaximum3F16 "v_maximum3_f16", VMadU32 "v_mad_u32", VXor3B32 "v_xor3_b32",
