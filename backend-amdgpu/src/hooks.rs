@@ -10,6 +10,10 @@ use tilewright_backend_llvm::{AddressSpace, Error, Gen, Ordering, Scope};
 use tilewright_ir::stmt::walk_block;
 use tilewright_ir::{AttrValue, Kernel, PrimOp, Scope as Threads, Span, StmtKind};
 
+use tilewright_target::WaitCounters;
+
+use crate::waits::memory_retired;
+
 type Result<T> = std::result::Result<T, Error>;
 
 /// LLVM's number of the `amdgpu_kernel` calling convention.
@@ -30,8 +34,11 @@ const UNUSED: [&str; 10] = [
 ];
 
 /// The hooks.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct AmdHooks;
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AmdHooks {
+    /// How the target counts memory accesses.
+    pub(crate) counters: WaitCounters,
+}
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -90,7 +97,7 @@ impl TargetHooks for AmdHooks {
             Threads::Warp | Threads::Warpgroup | Threads::Cta
                 if e.shape.threads > e.target.warp_size && hands_over(e.kernel) =>
             {
-                retiring_barrier(&e.g)
+                retiring_barrier(&e.g, self.counters)
             }
             Threads::Warp | Threads::Warpgroup | Threads::Cta => workgroup_barrier(&e.g),
         }
@@ -106,8 +113,8 @@ impl TargetHooks for AmdHooks {
         g.fence(ordering, scope)?;
         if ordering == Ordering::Release && matches!(scope, Scope::SYSTEM | Scope::AGENT) {
             // LLVM 22 does not count `buffer_wbl2` among what vmcnt waits for, and drops its own wait behind it if it believes
-            // that no access is in flight. The hardware counts it.
-            memory_retired(g)?;
+            // that no access is in flight. The hardware counts it. (`global_wb` it counts; the wait is the same one then.)
+            memory_retired(g, self.counters)?;
             g.fence(Ordering::AcquireRelease, Scope::WAVEFRONT)?;
         }
         Ok(())
@@ -140,19 +147,12 @@ fn hands_over(kernel: &Kernel) -> bool {
     found
 }
 
-/// `s_waitcnt vmcnt(0)` on gfx9, the other counters left alone.
-const MEMORY_RETIRED: u32 = 0x0f70;
-
-fn memory_retired(g: &Gen<'_, '_>) -> Result<()> {
-    g.intrinsic("llvm.amdgcn.s.waitcnt", &[], &[g.i32(MEMORY_RETIRED).into()], "").map(|_| ())
-}
-
 /// As [`workgroup_barrier`], with every wave's memory accesses retired. LLVM's release at workgroup scope leaves stores in
 /// flight, because the waves share the first-level cache; a release of one of them afterwards waits for its own only, and an
 /// engine that it starts could overtake the stores, or the loads, of the others. (A workgroup of one wave needs no such thing.)
-fn retiring_barrier(g: &Gen<'_, '_>) -> Result<()> {
+fn retiring_barrier(g: &Gen<'_, '_>, counters: WaitCounters) -> Result<()> {
     g.fence(Ordering::Release, Scope::WORKGROUP)?;
-    memory_retired(g)?;
+    memory_retired(g, counters)?;
     g.intrinsic("llvm.amdgcn.s.barrier", &[], &[], "")?;
     g.fence(Ordering::Acquire, Scope::WORKGROUP)?;
     Ok(())

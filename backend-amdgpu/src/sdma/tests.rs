@@ -8,7 +8,7 @@ use tilewright_backend_llvm::{AddressSpace, Emitted, Gen, Machine, MachineSpec, 
 use tilewright_target::sdma::Compare;
 use tilewright_target::{GFX942, GFX950, SdmaFacts, Target, mori_abi};
 
-use super::{Broadcast, Coop, Post, PostOptions, Sdma, StoreWait, ThreadMode, WaitFor};
+use super::{Broadcast, Coop, Post, PostOptions, Sdma, ThreadMode, WaitFor};
 use crate::link::{LinkerChoice, link};
 
 /// Parameters: the communicator by value, then dst, src, bytes (u64), peer (i32).
@@ -48,19 +48,7 @@ enum Body {
 }
 
 fn compile(target: &Target, body: &Body) -> (Emitted, String) {
-    let facts = target.sdma.as_ref().expect("AMD");
-    compile_as(&MachineSpec::of(target), facts, target.warp_size, StoreWait::Waitcnt, body)
-}
-
-/// As [`compile`], for a chip that is no target yet.
-fn compile_as(
-    spec: &MachineSpec<'_>,
-    facts: &SdmaFacts,
-    wave: u32,
-    store_wait: StoreWait,
-    body: &Body,
-) -> (Emitted, String) {
-    let machine = Machine::new(spec).expect("in the table");
+    let machine = Machine::new(&MachineSpec::of(target)).expect("in the table");
     let context = Context::create();
     let module = context.create_module("sdma");
     machine.prepare(&module);
@@ -70,7 +58,8 @@ fn compile_as(
     let g = Gen::new(&module, &builder, function);
     let parameter = |n| function.get_nth_param(n).expect("a parameter");
     let comm = parameter(0).into_pointer_value();
-    let sdma = Sdma::new(g, comm, facts, wave, store_wait).with_block([64, 1, 1]);
+    let (facts, amd) = (target.sdma.as_ref().expect("AMD"), target.amd.expect("AMD"));
+    let sdma = Sdma::new(g, comm, facts, target.warp_size, amd.wait_counters).with_block([64, 1, 1]);
     let lane = g.int_intrinsic("llvm.amdgcn.workitem.id.x", &[], &[], "tid").expect("id");
     // Independent lanes each have their own peer.
     let independent = matches!(body, Body::Put(o, _) | Body::Signal(o) | Body::WaitPut(o) | Body::Broadcast(o) if o.mode == ThreadMode::Independent)

@@ -4,7 +4,7 @@
 //! sources measured this chip's, so gfx950's figures stand in and say so.
 
 use super::gfx950::{BANDWIDTH, ISSUE_SAME_QUEUE, ISSUE_SPREAD, LATENCY, SDMA, STREAMING};
-use super::{ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
+use super::{CDNA, ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
 use crate::cost::{CostTable, CuCosts, Fact, SdmaCosts};
 use crate::feature::Features;
 use crate::record::{ElfFacts, Target, Vendor};
@@ -51,6 +51,7 @@ pub static GFX942: Target = Target {
         abi_version: ELF_ABI_VERSION,
         e_flags: 0x54c, // hw 3
     }),
+    amd: Some(CDNA),
     ptx: None,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! What must hold here: one record, every field with its source. All SDMA figures of the seed were measured on this chip.
 
-use super::{ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
+use super::{CDNA, ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
 use crate::cost::{BandwidthPoint, CostTable, CuCosts, Fact, IssuePoint, SdmaClock, SdmaCosts};
 use crate::feature::Features;
 use crate::record::{ElfFacts, Target, Vendor};
@@ -51,6 +51,7 @@ pub static GFX950: Target = Target {
         abi_version: ELF_ABI_VERSION,
         e_flags: 0x54f, // hw 3
     }),
+    amd: Some(CDNA),
     ptx: None,
 };
 

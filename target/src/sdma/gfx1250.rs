@@ -1,4 +1,4 @@
-//! Packet forms of gfx1250 (SDMA 7.1), as layout only: the chip itself is not a target of this version yet.
+//! Packet forms of gfx1250 (SDMA 7.1).
 //!
 //! What must hold here: every layout is that of hw 1 ("gfx1250 differences"). What hw 1 does not name is as on gfx9. Scope
 //! fields take the codes CU 0, SE 1, DEV 2, SYS 3. Copies with an inline wait or signal block (header bits 30 and 31) are not
