@@ -13,10 +13,6 @@ use tilewright_target::{Target, WaitCounters};
 use crate::hooks::AmdHooks;
 use crate::link::{LinkError, LinkerChoice, link};
 
-/// Instructions that LLVM 22.1 must not use: it selects `v_fma_mixlo_f16 a, b, 0` for `f16(a * b)`, which turns a product of
-/// -0 into +0.
-const EXACT_FEATURES: &str = "-fma-mix-insts";
-
 /// What to make.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -90,9 +86,7 @@ impl CompileError {
 /// [`CompileError`]: what the target lacks, with the place; LLVM's reports; the linker's.
 pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Compiled, CompileError> {
     let hooks = AmdHooks { counters: wait_counters(target)? };
-    let features =
-        [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
-    let machine = Machine::shared(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
+    let machine = Machine::shared(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let source = options.source.as_ref().map(|(file, text)| Source { file, text });
     let emission = Emission { target, hooks: &hooks, extra: &options.extra, source, sdma_debug: options.sdma_debug };

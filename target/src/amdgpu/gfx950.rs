@@ -2,7 +2,7 @@
 //!
 //! What must hold here: one record, every field with its source. All SDMA figures of the seed were measured on this chip.
 
-use super::{CDNA, ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
+use super::{CDNA, CDNA_FEATURES, ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
 use crate::cost::{BandwidthPoint, CostTable, CuCosts, Fact, IssuePoint, SdmaClock, SdmaCosts};
 use crate::feature::Features;
 use crate::record::{ElfFacts, Target, Vendor};
@@ -19,7 +19,7 @@ pub static GFX950: Target = Target {
     vendor: Vendor::Amd,
     triple: "amdgcn-amd-amdhsa", // hw 3
     llvm_cpu: "gfx950",
-    llvm_features: "",
+    llvm_features: CDNA_FEATURES,
     warp_size: 64,                // hw 3
     lds_bytes: 160 * 1024,        // hw 4
     lds_static_bytes: 160 * 1024, // hw 4; AMD has no opt-in

@@ -13,6 +13,10 @@ use crate::record::{AmdFacts, WaitCounters};
 /// a SIMD, four SIMDs to a CU (CDNA3 ISA, section on VGPRs).
 const CDNA: AmdFacts = AmdFacts { wait_counters: WaitCounters::Shared, simd_registers: 512, simds: 4 };
 
+/// Instructions that LLVM 22.1 must not use: it selects `v_fma_mixlo_f16 a, b, 0` for `f16(a * b)`, which turns a product of
+/// -0 into +0.
+const CDNA_FEATURES: &str = "-fma-mix-insts";
+
 /// ELF machine number of AMDGPU objects (hw 3).
 const ELF_MACHINE: u16 = 224;
 /// ELF OSABI of HSA objects (hw 3).
