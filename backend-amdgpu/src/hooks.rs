@@ -4,7 +4,7 @@
 //! that its argument block is the author's; a barrier is a release, the barrier, an acquire at workgroup scope. In a kernel that hands memory
 //! to others than its workgroup, a barrier also waits for what each wave has in flight: one wave then speaks for all.
 
-use inkwell::values::IntValue;
+use inkwell::values::{BasicValueEnum, FloatValue, IntValue};
 use tilewright_backend_llvm::emit::{Emitter, FenceScope, Shape, TargetHooks};
 use tilewright_backend_llvm::{AddressSpace, Error, Gen, Ordering, Scope};
 use tilewright_ir::stmt::walk_block;
@@ -87,6 +87,14 @@ impl TargetHooks for AmdHooks {
             Threads::Thread => Ok(()),
             // All lanes of a wave are at one instruction; only the compiler must not move accesses across.
             Threads::Warp if e.shape.warp <= e.target.warp_size => wave_barrier(&e.g),
+            // Of several waves only the block can meet.
+            Threads::Warp if e.shape.warp < e.shape.threads => Err(Error::unsupported(
+                span,
+                format!(
+                    "{} has waves of {} lanes and no barrier of a warp of {} that is only part of its block: use `sync cta`",
+                    e.target.name, e.target.warp_size, e.shape.warp
+                ),
+            )),
             Threads::Warpgroup if 4 * e.shape.warp < e.shape.threads => Err(Error::unsupported(
                 span,
                 format!(
@@ -122,6 +130,18 @@ impl TargetHooks for AmdHooks {
 
     fn pause<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
         g.intrinsic("llvm.amdgcn.s.sleep", &[], &[g.i32(2).into()], "").map(|_| ())
+    }
+
+    fn before_f16<'ctx>(&self, g: &Gen<'_, 'ctx>, value: FloatValue<'ctx>) -> Result<FloatValue<'ctx>> {
+        // LLVM 22.1 selects `v_fma_mixlo_f16 a, b, 0` for `f16(a * b)`, which turns a product of -0 into +0. gfx9 does without
+        // the instruction (its `llvm_features`); on gfx12 that would take the generation's other features away as well.
+        if self.counters == WaitCounters::Shared {
+            return Ok(value);
+        }
+        match g.intrinsic("llvm.arithmetic.fence", &[value.get_type().into()], &[value.into()], "product")? {
+            Some(BasicValueEnum::FloatValue(kept)) => Ok(kept),
+            _ => Err(Error::Build("an arithmetic fence does not yield a float".to_owned())),
+        }
     }
 
     fn divide<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
