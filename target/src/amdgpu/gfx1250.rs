@@ -82,12 +82,14 @@ const SDMA: SdmaFacts = SdmaFacts {
     wait_compare_bits: 32,         // seed: mori waits with POLL_REGMEM on both chips
     posted: PostedDwords {
         copy_header: 0x1000_0001,         // golden: npd is bit 28
-        broadcast_header: 0x1800_0001,    // hw 1: Linux and ROCr keep bit 27; npd as on mori's copies
+        broadcast_header: 0x0800_0001,    // seed: "with the gfx9 layouts", validated on gfx1250
         copy_parameter: 0x0c0c_0000,      // golden: both scopes 3 (system), temporal hints 0
+        broadcast_parameter: 0,           // as the header: this form has no scopes, ROCr leaves its cache bits zero
         atomic_add64_header: 0x5e30_000a, // golden: operation 47, scope 3
         poll_memory_header: 0x8000_0008,  // hw 1: mem_poll is bit 31
-        poll_control: 0x3fff_0004,        // hw 1: scope 3, retry 0xfff is for ever, interval 4 as ROCr
-        padding_unit: 0x0007_0000,        // hw 1: count of the dwords that follow
+        // hw 1: retry 0xfff is for ever, interval 4 and scope 3 as ROCr; the seed's gfx9 layout has these bits reserved.
+        poll_control: 0x3fff_0004,
+        padding_unit: 0x0007_0000, // hw 1: count of the dwords that follow
     },
     packets: &sdma::gfx1250::PACKETS,
 };

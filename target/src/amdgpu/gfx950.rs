@@ -78,6 +78,7 @@ pub(super) const SDMA: SdmaFacts = SdmaFacts {
         copy_header: 0x0000_0001,         // golden
         broadcast_header: 0x0800_0001,    // hw 1
         copy_parameter: 0,                // golden
+        broadcast_parameter: 0,           // hw 1
         atomic_add64_header: 0x5e00_000a, // golden: operation 47
         poll_memory_header: 0x8000_0008,  // hw 1: mem_poll is bit 31
         poll_control: 0x0fff_0004,        // hw 1: retry 0xfff is for ever, interval 4 as ROCr
