@@ -13,6 +13,7 @@
 pub mod device;
 pub mod driver;
 pub mod error;
+pub mod inspect;
 pub mod launch;
 pub mod memory;
 pub mod rank;
