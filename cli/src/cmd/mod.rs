@@ -3,6 +3,7 @@
 //! Must hold: every command answers with `Ok` (exit 0) or a `Stop`; data goes to standard output, words to standard
 //! error; no command ends the process itself.
 
+mod arrays;
 mod check;
 mod compile;
 mod explain;
