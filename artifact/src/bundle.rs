@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::Artifact;
 
 /// Version of the `.twb` format that this crate writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Lists and maps inside one another that a body may have; the reader recurses, so deeper ones are an error.
 const MAX_DEPTH: usize = 64;

@@ -7,10 +7,12 @@
 //! - [`Report`] serialises to the JSON that `tilewright report --json` promises, field for field and in this order.
 
 mod bundle;
+mod count;
 mod kernel;
 mod report;
 
 pub use bundle::{ArtifactError, FORMAT_VERSION};
+pub use count::{Count, CountOp, CountStep, CountValues, IntType};
 pub use kernel::{ArgInfo, ArgKind, CodeBytes, CodeKind, KernelInfo, SignalFormula};
 pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
 
@@ -40,7 +42,8 @@ impl Artifact {
         Report { target: self.target.clone(), copies: self.report.clone() }
     }
 
-    /// Checks what the types do not say: names are unique, launches are not empty, arguments lie in order without overlap.
+    /// Checks what the types do not say: names are unique, launches are not empty, arguments lie in order without
+    /// overlap, signals fit their kernel.
     ///
     /// # Errors
     /// [`ArtifactError::Invalid`] with one sentence about the first fault.

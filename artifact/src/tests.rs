@@ -28,7 +28,18 @@ fn sample() -> Artifact {
             block: [64, 1, 1],
             lds_bytes: 0,
             min_queues: 1,
-            signals: vec![SignalFormula { name: "ready".to_owned(), queue: 0, text: "1".to_owned() }],
+            signals: vec![SignalFormula {
+                name: "ready".to_owned(),
+                queue: 0,
+                text: "n + 1".to_owned(),
+                count: Some(Count::new(vec![
+                    CountStep::Where("n".to_owned()),
+                    CountStep::Int(1),
+                    CountStep::Op(CountOp::Add, IntType::INDEX),
+                ])),
+                totals: Some("ready.base".to_owned()),
+            }],
+            signals_by_hand: false,
         }],
         code: CodeBytes { kind: CodeKind::Hsaco, bytes: (0..=255).collect() },
         report: vec![CopyReport {
@@ -65,7 +76,7 @@ fn sample() -> Artifact {
 #[test]
 fn a_bundle_comes_back_equal() {
     let file = sample().to_twb().unwrap();
-    assert_eq!(&file[..12], b"TWBUNDLE\x01\0\0\0");
+    assert_eq!(&file[..12], b"TWBUNDLE\x02\0\0\0");
     assert_eq!(Artifact::from_twb(&file), Ok(sample()));
     // Code bytes are one byte string, not a list of numbers of up to two bytes each.
     let code = sample().code.bytes;
@@ -130,10 +141,10 @@ fn foreign_files_say_what_they_are() {
     assert_eq!(Artifact::from_twb(b"\x7fELF...."), Err(ArtifactError::NotABundle));
     assert_eq!(Artifact::from_twb(b""), Err(ArtifactError::Truncated { expected: 28, found: 0 }));
     let mut newer = sample().to_twb().unwrap();
-    newer[8] = 2;
+    newer[8] = 3;
     assert_eq!(
         Artifact::from_twb(&newer).unwrap_err().to_string(),
-        "the bundle has format version 2, this program reads version 1"
+        "the bundle has format version 3, this program reads version 2"
     );
     let mut longer = sample().to_twb().unwrap();
     longer.push(0);
@@ -161,6 +172,16 @@ fn contradictions_are_refused_both_ways() {
         broken(|artifact| artifact.kernels[0].args[1].offset = 196),
         "the bundle contradicts itself: kernel `ring_shift`: argument `send` at byte 196 begins before byte 200"
     );
+    let signal = |change: fn(&mut SignalFormula)| {
+        let mut artifact = sample();
+        change(&mut artifact.kernels[0].signals[0]);
+        artifact.to_twb().unwrap_err().to_string()
+    };
+    assert_eq!(
+        signal(|signal| signal.count = Some(Count::new(vec![]))),
+        "the bundle contradicts itself: kernel `ring_shift`: signal `ready`: it leaves 0 values, not one"
+    );
+    assert!(signal(|signal| signal.totals = Some("send".to_owned())).ends_with("which is no hidden argument"));
     assert!(broken(|artifact| artifact.kernels[0].block[1] = 0).ends_with("has no threads"));
     assert!(broken(|artifact| artifact.kernels[0].name.clear()).ends_with("it has no name"));
 }

@@ -26,6 +26,7 @@ pub mod render;
 pub mod report;
 pub mod session;
 pub mod table;
+mod totals;
 
 pub use compile::{Compiled, Options, compile_module, compile_text, parse_and_verify, run_passes};
 pub use tilewright_artifact as artifact;
