@@ -11,6 +11,7 @@
 //! - A launch that cannot be right is refused with one sentence before anything runs; refusing changes no state.
 
 pub mod comm;
+pub mod compare;
 pub mod device;
 pub mod driver;
 pub mod error;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tilewright_artifact::checked_line;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Module, Run};
 use tilewright_target::Target;
@@ -201,14 +202,9 @@ fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
             (_, false) => "against the reference",
         };
         let seeds = if args.seeds == 1 { format!("seed {}", args.seed) } else { format!("{} seeds", args.seeds) };
-        out.push_str(&format!(
-            "checked {} bytes on {} ranks: `{}` for {}, {} {against}, {seeds}\n",
-            checked.bytes,
-            checked.ranks,
-            run.kernel,
-            compiled.target.name,
-            device.name(),
-        ));
+        let how = format!("{} {against}, {seeds}", device.name());
+        let (bytes, ranks) = (checked.bytes, u64::from(checked.ranks));
+        out.push_str(&checked_line(bytes, ranks, run.kernel.as_str(), compiled.target.name, &how));
     }
     out
 }
