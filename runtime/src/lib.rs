@@ -11,11 +11,15 @@
 //! - A launch that cannot be right is refused with one sentence before anything runs; refusing changes no state.
 
 pub mod device;
+pub mod driver;
+pub mod error;
 pub mod launch;
 pub mod memory;
 pub mod rank;
 pub mod signals;
 
+pub use driver::{Address, Device, DeviceKind, Driver};
+pub use error::{CallError, DriverError, Error};
 pub use launch::{LaunchError, check_launch, check_queues};
 pub use memory::{GuardDamage, GuardedBuffer, MemoryImage};
 pub use rank::{LsaRank, Node, RankError, WorldRank};
