@@ -11,7 +11,7 @@ use crate::codes::Code;
 use crate::device::current;
 use crate::queue::{Copy, Op, Place};
 use crate::state::{State, call, pointer, put};
-use crate::stream::device_of;
+use crate::stream::stream_of;
 
 /// Alignment of what `hipMalloc` gives, in bytes.
 const ALIGN: u64 = 256;
@@ -137,11 +137,11 @@ extern "C" fn hipFree(address: *mut c_void) -> u32 {
     })
 }
 
-/// Copies when all work is done.
+/// Copies when the work that calls without a stream wait for is done.
 #[unsafe(no_mangle)]
 extern "C" fn hipMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_uint) -> u32 {
     call(|state| {
-        state.drain()?;
+        state.drain_blocking()?;
         let copy = state.ends(to.expose_provenance(), from.expose_provenance(), bytes, kind)?;
         state.copy(copy)
     })
@@ -157,17 +157,17 @@ extern "C" fn hipMemcpyAsync(
     stream: *mut c_void,
 ) -> u32 {
     call(|state| {
-        let device = device_of(state, stream)?;
+        let stream = stream_of(state, stream)?;
         let copy = state.ends(to.expose_provenance(), from.expose_provenance(), bytes, kind)?;
-        state.enqueue(device, Op::Copy(copy))
+        state.enqueue(stream, Op::Copy(copy))
     })
 }
 
-/// Fills memory when all work is done.
+/// Fills memory then.
 #[unsafe(no_mangle)]
 extern "C" fn hipMemset(address: *mut c_void, value: c_int, bytes: usize) -> u32 {
     call(|state| {
-        state.drain()?;
+        state.drain_blocking()?;
         let address = address.addr() as u64;
         if bytes == 0 {
             return Ok(());

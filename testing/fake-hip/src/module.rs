@@ -12,7 +12,7 @@ use crate::codes::Code;
 use crate::device::current;
 use crate::queue::Op;
 use crate::state::{Function, Module, State, call, pointer, put};
-use crate::stream::device_of;
+use crate::stream::stream_of;
 
 /// Bytes of a 64-bit ELF header.
 const ELF_HEADER: usize = 64;
@@ -215,7 +215,8 @@ unsafe extern "C" fn hipModuleLaunchKernel(
         let function = state.functions.get(&(function.addr() as u64)).ok_or(Code::INVALID_HANDLE)?;
         let Module { device, id } = *state.modules.get(&function.module).ok_or(Code::INVALID_HANDLE)?;
         let index = function.kernel;
-        if device_of(state, stream)? != device {
+        let stream = stream_of(state, stream)?;
+        if stream.device != device {
             return Err(Code::INVALID_HANDLE);
         }
         let kernel = &state.sim.object(id).kernels[index];
@@ -242,6 +243,6 @@ unsafe extern "C" fn hipModuleLaunchKernel(
         }
         args.truncate(taken);
         let launch = Launch { rank: device, grid, block, args, dynamic_lds: shared_bytes };
-        state.enqueue(device, Op::Launch { module: id, kernel: name, launch })
+        state.enqueue(stream, Op::Launch { module: id, kernel: name, launch })
     })
 }

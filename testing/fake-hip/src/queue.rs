@@ -6,7 +6,7 @@
 use tilewright_sim::machine::{Engines, Launch, ModuleId, NoEngines};
 
 use crate::codes::Code;
-use crate::state::State;
+use crate::state::{State, Stream};
 
 /// One piece of work.
 #[derive(Clone, Debug)]
@@ -24,6 +24,20 @@ pub(crate) enum Op {
     Copy(Copy),
     /// An event is passed.
     Event(u64),
+}
+
+/// Work in a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Queued {
+    op: Op,
+    /// Whether it came by a stream that calls without a stream wait for.
+    blocking: bool,
+}
+
+impl Queued {
+    fn is_launch(&self) -> bool {
+        matches!(self.op, Op::Launch { .. })
+    }
 }
 
 /// A copy between the host and the node, or within either. Host memory is an address that the caller vouched for.
@@ -47,17 +61,29 @@ pub(crate) enum Place {
 }
 
 impl State {
-    /// Gives a device work; it is done at once if nothing is before it, kernels excepted.
+    /// Gives a stream work; it is done at once if nothing is before it, kernels excepted.
     ///
     /// # Errors
     /// What the work says.
-    pub(crate) fn enqueue(&mut self, device: u32, op: Op) -> Result<(), Code> {
+    pub(crate) fn enqueue(&mut self, stream: Stream, op: Op) -> Result<(), Code> {
+        let Stream { device, blocking } = stream;
         let queue = self.queues.get_mut(device as usize).ok_or(Code::INVALID_DEVICE)?;
         if queue.is_empty() && !matches!(op, Op::Launch { .. }) {
             return self.perform(op);
         }
-        queue.push_back(op);
+        queue.push_back(Queued { op, blocking });
         Ok(())
+    }
+
+    /// What a call without a stream waits for: everything, if something came by a stream that such calls wait for.
+    ///
+    /// # Errors
+    /// The code of the first fault.
+    pub(crate) fn drain_blocking(&mut self) -> Result<(), Code> {
+        match self.queues.iter().flatten().any(|work| work.blocking) {
+            true => self.drain(),
+            false => Ok(()),
+        }
     }
 
     /// Does everything that is queued on any device.
@@ -67,14 +93,14 @@ impl State {
     pub(crate) fn drain(&mut self) -> Result<(), Code> {
         loop {
             for device in 0..self.queues.len() {
-                while let Some(op) = self.queues[device].pop_front_if(|op| !matches!(op, Op::Launch { .. })) {
-                    self.perform(op)?;
+                while let Some(work) = self.queues[device].pop_front_if(|work| !work.is_launch()) {
+                    self.perform(work.op)?;
                 }
             }
             let mut launched = false;
             for device in 0..self.queues.len() {
-                while let Some(op) = self.queues[device].pop_front_if(|op| matches!(op, Op::Launch { .. })) {
-                    self.perform(op)?;
+                while let Some(work) = self.queues[device].pop_front_if(|work| work.is_launch()) {
+                    self.perform(work.op)?;
                     launched = true;
                 }
             }

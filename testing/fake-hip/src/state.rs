@@ -14,7 +14,7 @@ use tilewright_target::Target;
 
 use crate::codes::{Code, status};
 use crate::provider::Comm;
-use crate::queue::Op;
+use crate::queue::Queued;
 
 /// Most instructions between two moments at which the host waits.
 const MAX_STEPS: u64 = 1 << 30;
@@ -79,11 +79,20 @@ pub(crate) struct Function {
     pub(crate) kernel: usize,
 }
 
+/// A stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream {
+    /// Its device.
+    pub(crate) device: u32,
+    /// Whether calls without a stream wait for it.
+    pub(crate) blocking: bool,
+}
+
 /// An event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Event {
-    /// The device in whose queue it stands or stood; none if it was never recorded.
-    pub(crate) recorded: Option<u32>,
+    /// Whether it stands or stood in a queue.
+    pub(crate) recorded: bool,
     /// When it was passed, in instructions of the node; none while work is before it.
     pub(crate) passed: Option<u64>,
 }
@@ -93,15 +102,14 @@ pub(crate) struct State {
     pub(crate) config: Config,
     pub(crate) sim: Sim,
     /// By device: what its streams have to do, in the order in which it was given.
-    pub(crate) queues: Vec<VecDeque<Op>>,
+    pub(crate) queues: Vec<VecDeque<Queued>>,
     /// What `hipMalloc` gave: address and bytes.
     pub(crate) allocations: BTreeMap<u64, u64>,
     /// Objects that the node has taken.
     pub(crate) images: Vec<(Vec<u8>, ModuleId)>,
     pub(crate) modules: BTreeMap<u64, Module>,
     pub(crate) functions: BTreeMap<u64, Function>,
-    /// The device of each stream.
-    pub(crate) streams: BTreeMap<u64, u32>,
+    pub(crate) streams: BTreeMap<u64, Stream>,
     pub(crate) events: BTreeMap<u64, Event>,
     /// Pairs of devices (who, whose memory) with access.
     pub(crate) peers: Vec<(u32, u32)>,

@@ -8,15 +8,18 @@ use std::ffi::{c_uint, c_void};
 use crate::codes::Code;
 use crate::device::current;
 use crate::queue::Op;
-use crate::state::{Event, State, call, pointer, put};
+use crate::state::{Event, State, Stream, call, pointer, put};
 
 /// Nanoseconds in a millisecond; an instruction stands for a nanosecond.
 const NS_PER_MS: f32 = 1e6;
 
-/// The device of a stream; the null stream is the current device's.
-pub(crate) fn device_of(state: &State, stream: *mut c_void) -> Result<u32, Code> {
+/// `hipStreamNonBlocking`.
+const NON_BLOCKING: c_uint = 1;
+
+/// The stream behind a handle; the null stream is the current device's.
+pub(crate) fn stream_of(state: &State, stream: *mut c_void) -> Result<Stream, Code> {
     match stream.addr() as u64 {
-        0 => Ok(current()),
+        0 => Ok(Stream { device: current(), blocking: true }),
         handle => state.streams.get(&handle).copied().ok_or(Code::INVALID_HANDLE),
     }
 }
@@ -27,23 +30,26 @@ pub(crate) fn device_of(state: &State, stream: *mut c_void) -> Result<u32, Code>
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipStreamCreate(out: *mut *mut c_void) -> u32 {
-    call(|state| {
-        let handle = state.handle();
-        // SAFETY: as the caller says.
-        unsafe { put(out, pointer(handle)) }?;
-        state.streams.insert(handle, current());
-        Ok(())
-    })
+    // SAFETY: as the caller says.
+    unsafe { hipStreamCreateWithFlags(out, 0) }
 }
 
-/// The same; all flags mean the same here.
+/// The same; `flags` is 0, or 1 for a stream that calls without a stream do not wait for.
 ///
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipStreamCreateWithFlags(out: *mut *mut c_void, _flags: c_uint) -> u32 {
-    // SAFETY: as the caller says.
-    unsafe { hipStreamCreate(out) }
+unsafe extern "C" fn hipStreamCreateWithFlags(out: *mut *mut c_void, flags: c_uint) -> u32 {
+    call(|state| {
+        if flags > NON_BLOCKING {
+            return Err(Code::INVALID_VALUE);
+        }
+        let handle = state.handle();
+        // SAFETY: as the caller says.
+        unsafe { put(out, pointer(handle)) }?;
+        state.streams.insert(handle, Stream { device: current(), blocking: flags != NON_BLOCKING });
+        Ok(())
+    })
 }
 
 /// Ends a stream; its work stays.
@@ -57,7 +63,7 @@ extern "C" fn hipStreamDestroy(stream: *mut c_void) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn hipStreamSynchronize(stream: *mut c_void) -> u32 {
     call(|state| {
-        device_of(state, stream)?;
+        stream_of(state, stream)?;
         state.drain()
     })
 }
@@ -95,10 +101,10 @@ extern "C" fn hipEventDestroy(event: *mut c_void) -> u32 {
 extern "C" fn hipEventRecord(event: *mut c_void, stream: *mut c_void) -> u32 {
     let handle = event.addr() as u64;
     call(|state| {
-        let device = device_of(state, stream)?;
+        let stream = stream_of(state, stream)?;
         let event = state.events.get_mut(&handle).ok_or(Code::INVALID_HANDLE)?;
-        *event = Event { recorded: Some(device), passed: None };
-        state.enqueue(device, Op::Event(handle))
+        *event = Event { recorded: true, passed: None };
+        state.enqueue(stream, Op::Event(handle))
     })
 }
 
@@ -128,8 +134,7 @@ unsafe extern "C" fn hipEventElapsedTime(out: *mut f32, start: *mut c_void, stop
     call(|state| {
         let mut passed = [0; 2];
         for (handle, passed) in handles.iter().zip(&mut passed) {
-            let event =
-                state.events.get(handle).filter(|event| event.recorded.is_some()).ok_or(Code::INVALID_HANDLE)?;
+            let event = state.events.get(handle).filter(|event| event.recorded).ok_or(Code::INVALID_HANDLE)?;
             *passed = event.passed.ok_or(Code::NOT_READY)?;
         }
         let elapsed = passed[1] as f32 - passed[0] as f32;
