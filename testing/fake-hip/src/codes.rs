@@ -56,26 +56,26 @@ pub(crate) fn status(result: Result<(), Code>) -> u32 {
 
 /// The name of a code as a C string that lives for ever.
 #[unsafe(no_mangle)]
-extern "C" fn hipGetErrorName(code: c_int) -> *const c_char {
+pub(crate) extern "C" fn hipGetErrorName(code: c_int) -> *const c_char {
     let known = NAMES.iter().find(|(number, _)| i64::from(*number) == i64::from(code));
     known.map_or(c"hipErrorUnknown", |(_, name)| name).as_ptr()
 }
 
 /// The same: that is what AMD's library said for years.
 #[unsafe(no_mangle)]
-extern "C" fn hipGetErrorString(code: c_int) -> *const c_char {
+pub(crate) extern "C" fn hipGetErrorString(code: c_int) -> *const c_char {
     hipGetErrorName(code)
 }
 
 /// The last error of this thread, which it forgets.
 #[unsafe(no_mangle)]
-extern "C" fn hipGetLastError() -> u32 {
+pub(crate) extern "C" fn hipGetLastError() -> u32 {
     LAST.replace(0)
 }
 
 /// The last error of this thread.
 #[unsafe(no_mangle)]
-extern "C" fn hipPeekAtLastError() -> u32 {
+pub(crate) extern "C" fn hipPeekAtLastError() -> u32 {
     LAST.get()
 }
 

@@ -61,7 +61,7 @@ fn describe(target: &Target) -> [u8; properties::SIZE] {
 
 /// Does nothing: devices are there at the first call.
 #[unsafe(no_mangle)]
-extern "C" fn hipInit(flags: c_uint) -> u32 {
+pub(crate) extern "C" fn hipInit(flags: c_uint) -> u32 {
     call(|_| if flags == 0 { Ok(()) } else { Err(Code::INVALID_VALUE) })
 }
 
@@ -70,7 +70,7 @@ extern "C" fn hipInit(flags: c_uint) -> u32 {
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipGetDeviceCount(out: *mut c_int) -> u32 {
+pub(crate) unsafe extern "C" fn hipGetDeviceCount(out: *mut c_int) -> u32 {
     let count = with(|state| Ok(state.config.devices));
     // SAFETY: as the caller says.
     let written = unsafe { put(out, count.unwrap_or(0) as c_int) };
@@ -79,7 +79,7 @@ unsafe extern "C" fn hipGetDeviceCount(out: *mut c_int) -> u32 {
 
 /// Makes a device current for this thread.
 #[unsafe(no_mangle)]
-extern "C" fn hipSetDevice(device: c_int) -> u32 {
+pub(crate) extern "C" fn hipSetDevice(device: c_int) -> u32 {
     call(|state| {
         CURRENT.set(state.device(device)?);
         Ok(())
@@ -91,7 +91,7 @@ extern "C" fn hipSetDevice(device: c_int) -> u32 {
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipGetDevice(out: *mut c_int) -> u32 {
+pub(crate) unsafe extern "C" fn hipGetDevice(out: *mut c_int) -> u32 {
     // SAFETY: as the caller says.
     call(|_| unsafe { put(out, current() as c_int) })
 }
@@ -101,7 +101,7 @@ unsafe extern "C" fn hipGetDevice(out: *mut c_int) -> u32 {
 /// # Safety
 /// `out` is null or has room for a `hipDeviceProp_t` of HIP 5.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipGetDeviceProperties(out: *mut c_void, device: c_int) -> u32 {
+pub(crate) unsafe extern "C" fn hipGetDeviceProperties(out: *mut c_void, device: c_int) -> u32 {
     call(|state| {
         state.device(device)?;
         // SAFETY: as the caller says; bytes have no alignment.
@@ -114,7 +114,7 @@ unsafe extern "C" fn hipGetDeviceProperties(out: *mut c_void, device: c_int) -> 
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipDeviceGetAttribute(out: *mut c_int, attribute: c_uint, device: c_int) -> u32 {
+pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(out: *mut c_int, attribute: c_uint, device: c_int) -> u32 {
     call(|state| {
         state.device(device)?;
         let target = state.config.target;
@@ -135,7 +135,7 @@ unsafe extern "C" fn hipDeviceGetAttribute(out: *mut c_int, attribute: c_uint, d
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipDeviceCanAccessPeer(out: *mut c_int, device: c_int, peer: c_int) -> u32 {
+pub(crate) unsafe extern "C" fn hipDeviceCanAccessPeer(out: *mut c_int, device: c_int, peer: c_int) -> u32 {
     call(|state| {
         let (device, peer) = (state.device(device)?, state.device(peer)?);
         // SAFETY: as the caller says.
@@ -145,7 +145,7 @@ unsafe extern "C" fn hipDeviceCanAccessPeer(out: *mut c_int, device: c_int, peer
 
 /// Gives the current device access to another's memory. The simulator's devices have it anyway.
 #[unsafe(no_mangle)]
-extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> u32 {
+pub(crate) extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> u32 {
     call(|state| {
         let pair = (current(), state.device(peer)?);
         if flags != 0 {
@@ -164,6 +164,6 @@ extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> u32 {
 
 /// Waits for all work of all devices.
 #[unsafe(no_mangle)]
-extern "C" fn hipDeviceSynchronize() -> u32 {
+pub(crate) extern "C" fn hipDeviceSynchronize() -> u32 {
     call(crate::state::State::drain)
 }

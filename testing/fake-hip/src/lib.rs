@@ -33,3 +33,5 @@ mod provider;
 mod queue;
 mod state;
 mod stream;
+#[cfg(test)]
+mod tests;

@@ -98,7 +98,7 @@ impl State {
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, bytes: usize) -> u32 {
+pub(crate) unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, bytes: usize) -> u32 {
     // SAFETY: as the caller says.
     call(|state| unsafe { put(out, pointer(state.allocate(bytes, MemoryType::Coarse)?)) })
 }
@@ -108,7 +108,7 @@ unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, bytes: usize) -> u32 {
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipExtMallocWithFlags(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> u32 {
+pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> u32 {
     call(|state| {
         let kind = match flags {
             0 => MemoryType::Coarse,
@@ -124,7 +124,7 @@ unsafe extern "C" fn hipExtMallocWithFlags(out: *mut *mut c_void, bytes: usize, 
 
 /// Gives memory back when all work is done.
 #[unsafe(no_mangle)]
-extern "C" fn hipFree(address: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipFree(address: *mut c_void) -> u32 {
     call(|state| {
         state.drain()?;
         let address = address.addr() as u64;
@@ -139,7 +139,7 @@ extern "C" fn hipFree(address: *mut c_void) -> u32 {
 
 /// Copies when the work that calls without a stream wait for is done.
 #[unsafe(no_mangle)]
-extern "C" fn hipMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_uint) -> u32 {
+pub(crate) extern "C" fn hipMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_uint) -> u32 {
     call(|state| {
         state.drain_blocking()?;
         let copy = state.ends(to.expose_provenance(), from.expose_provenance(), bytes, kind)?;
@@ -149,7 +149,7 @@ extern "C" fn hipMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind
 
 /// Copies when the work before it is done.
 #[unsafe(no_mangle)]
-extern "C" fn hipMemcpyAsync(
+pub(crate) extern "C" fn hipMemcpyAsync(
     to: *mut c_void,
     from: *const c_void,
     bytes: usize,
@@ -165,7 +165,7 @@ extern "C" fn hipMemcpyAsync(
 
 /// Fills memory then.
 #[unsafe(no_mangle)]
-extern "C" fn hipMemset(address: *mut c_void, value: c_int, bytes: usize) -> u32 {
+pub(crate) extern "C" fn hipMemset(address: *mut c_void, value: c_int, bytes: usize) -> u32 {
     call(|state| {
         state.drain_blocking()?;
         let address = address.addr() as u64;

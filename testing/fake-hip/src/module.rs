@@ -143,7 +143,7 @@ unsafe fn packed(extra: *mut *mut c_void) -> Result<Vec<u8>, Code> {
 /// # Safety
 /// `out` is null or may be written; `image` is null or an ELF file.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipModuleLoadData(out: *mut *mut c_void, image: *const c_void) -> u32 {
+pub(crate) unsafe extern "C" fn hipModuleLoadData(out: *mut *mut c_void, image: *const c_void) -> u32 {
     call(|state| {
         // SAFETY: as the caller says.
         let file = unsafe { object_at(image) }?;
@@ -158,7 +158,7 @@ unsafe extern "C" fn hipModuleLoadData(out: *mut *mut c_void, image: *const c_vo
 
 /// Gives a module back when all work is done; its functions end with it.
 #[unsafe(no_mangle)]
-extern "C" fn hipModuleUnload(module: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipModuleUnload(module: *mut c_void) -> u32 {
     let handle = module.addr() as u64;
     call(|state| {
         state.drain()?;
@@ -173,7 +173,11 @@ extern "C" fn hipModuleUnload(module: *mut c_void) -> u32 {
 /// # Safety
 /// `out` is null or may be written; `name` is null or a C string.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipModuleGetFunction(out: *mut *mut c_void, module: *mut c_void, name: *const c_char) -> u32 {
+pub(crate) unsafe extern "C" fn hipModuleGetFunction(
+    out: *mut *mut c_void,
+    module: *mut c_void,
+    name: *const c_char,
+) -> u32 {
     let module = module.addr() as u64;
     call(|state| {
         if name.is_null() {
@@ -197,7 +201,7 @@ unsafe extern "C" fn hipModuleGetFunction(out: *mut *mut c_void, module: *mut c_
 /// # Safety
 /// The lists are as HIP documents them.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipModuleLaunchKernel(
+pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
     function: *mut c_void,
     grid_x: c_uint,
     grid_y: c_uint,

@@ -201,6 +201,6 @@ static PROVIDER: CommProvider = CommProvider {
 
 /// The provider's table.
 #[unsafe(no_mangle)]
-extern "C" fn tw_comm_provider() -> *const CommProvider {
+pub(crate) extern "C" fn tw_comm_provider() -> *const CommProvider {
     &raw const PROVIDER
 }

@@ -211,7 +211,12 @@ pub(crate) fn with<T>(work: impl FnOnce(&mut State) -> Result<T, Code>) -> Resul
 /// # Safety
 /// `arch` is a C string.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn tw_fake_hip_configure(arch: *const std::ffi::c_char, devices: u32, seed: u64, checks: u32) -> u32 {
+pub(crate) unsafe extern "C" fn tw_fake_hip_configure(
+    arch: *const std::ffi::c_char,
+    devices: u32,
+    seed: u64,
+    checks: u32,
+) -> u32 {
     if arch.is_null() {
         return 1;
     }

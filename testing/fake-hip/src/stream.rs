@@ -29,7 +29,7 @@ pub(crate) fn stream_of(state: &State, stream: *mut c_void) -> Result<Stream, Co
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipStreamCreate(out: *mut *mut c_void) -> u32 {
+pub(crate) unsafe extern "C" fn hipStreamCreate(out: *mut *mut c_void) -> u32 {
     // SAFETY: as the caller says.
     unsafe { hipStreamCreateWithFlags(out, 0) }
 }
@@ -39,7 +39,7 @@ unsafe extern "C" fn hipStreamCreate(out: *mut *mut c_void) -> u32 {
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipStreamCreateWithFlags(out: *mut *mut c_void, flags: c_uint) -> u32 {
+pub(crate) unsafe extern "C" fn hipStreamCreateWithFlags(out: *mut *mut c_void, flags: c_uint) -> u32 {
     call(|state| {
         if flags > NON_BLOCKING {
             return Err(Code::INVALID_VALUE);
@@ -54,14 +54,14 @@ unsafe extern "C" fn hipStreamCreateWithFlags(out: *mut *mut c_void, flags: c_ui
 
 /// Ends a stream; its work stays.
 #[unsafe(no_mangle)]
-extern "C" fn hipStreamDestroy(stream: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipStreamDestroy(stream: *mut c_void) -> u32 {
     let handle = stream.addr() as u64;
     call(|state| state.streams.remove(&handle).map(drop).ok_or(Code::INVALID_HANDLE))
 }
 
 /// Waits for a stream, and with it for everything.
 #[unsafe(no_mangle)]
-extern "C" fn hipStreamSynchronize(stream: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipStreamSynchronize(stream: *mut c_void) -> u32 {
     call(|state| {
         stream_of(state, stream)?;
         state.drain()
@@ -70,7 +70,7 @@ extern "C" fn hipStreamSynchronize(stream: *mut c_void) -> u32 {
 
 /// Whether a stream's work is done: it is now.
 #[unsafe(no_mangle)]
-extern "C" fn hipStreamQuery(stream: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipStreamQuery(stream: *mut c_void) -> u32 {
     hipStreamSynchronize(stream)
 }
 
@@ -79,7 +79,7 @@ extern "C" fn hipStreamQuery(stream: *mut c_void) -> u32 {
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipEventCreate(out: *mut *mut c_void) -> u32 {
+pub(crate) unsafe extern "C" fn hipEventCreate(out: *mut *mut c_void) -> u32 {
     call(|state| {
         let handle = state.handle();
         // SAFETY: as the caller says.
@@ -91,14 +91,14 @@ unsafe extern "C" fn hipEventCreate(out: *mut *mut c_void) -> u32 {
 
 /// Ends an event.
 #[unsafe(no_mangle)]
-extern "C" fn hipEventDestroy(event: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipEventDestroy(event: *mut c_void) -> u32 {
     let handle = event.addr() as u64;
     call(|state| state.events.remove(&handle).map(drop).ok_or(Code::INVALID_HANDLE))
 }
 
 /// Puts an event behind the work of a stream.
 #[unsafe(no_mangle)]
-extern "C" fn hipEventRecord(event: *mut c_void, stream: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipEventRecord(event: *mut c_void, stream: *mut c_void) -> u32 {
     let handle = event.addr() as u64;
     call(|state| {
         let stream = stream_of(state, stream)?;
@@ -110,7 +110,7 @@ extern "C" fn hipEventRecord(event: *mut c_void, stream: *mut c_void) -> u32 {
 
 /// Waits for an event, and with it for everything.
 #[unsafe(no_mangle)]
-extern "C" fn hipEventSynchronize(event: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipEventSynchronize(event: *mut c_void) -> u32 {
     let handle = event.addr() as u64;
     call(|state| match state.events.contains_key(&handle) {
         true => state.drain(),
@@ -120,7 +120,7 @@ extern "C" fn hipEventSynchronize(event: *mut c_void) -> u32 {
 
 /// Whether an event is passed: it is now.
 #[unsafe(no_mangle)]
-extern "C" fn hipEventQuery(event: *mut c_void) -> u32 {
+pub(crate) extern "C" fn hipEventQuery(event: *mut c_void) -> u32 {
     hipEventSynchronize(event)
 }
 
@@ -129,7 +129,7 @@ extern "C" fn hipEventQuery(event: *mut c_void) -> u32 {
 /// # Safety
 /// `out` is null or may be written.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hipEventElapsedTime(out: *mut f32, start: *mut c_void, stop: *mut c_void) -> u32 {
+pub(crate) unsafe extern "C" fn hipEventElapsedTime(out: *mut f32, start: *mut c_void, stop: *mut c_void) -> u32 {
     let handles = [start.addr() as u64, stop.addr() as u64];
     call(|state| {
         let mut passed = [0; 2];
