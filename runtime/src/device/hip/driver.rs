@@ -10,7 +10,7 @@ use tilewright_artifact::{CodeBytes, CodeKind, KernelInfo};
 use tilewright_sim::loader::CodeObject;
 
 use super::ffi;
-use super::mori::{self, MoriRank, MoriWindow};
+use super::mori::{self, MoriRank};
 use super::provider::{ProvidedComm, Provider};
 use crate::driver::{Address, DeviceKind, Driver, EventId, KernelId, Limits, ModuleId, RankLaunch, WindowPart};
 use crate::error::DriverError;
@@ -23,9 +23,9 @@ type Result<T> = std::result::Result<T, DriverError>;
 struct Rank {
     device: i32,
     stream: *mut c_void,
+    /// Whether the stream was made here.
+    owned: bool,
     dev_comm: Option<Vec<u8>>,
-    /// Address of its signal slots; 0 without a communicator.
-    signals: u64,
 }
 
 /// A code object on the devices of all ranks.
@@ -45,7 +45,7 @@ enum Source {
     /// A provider makes what is asked for.
     Provided(ProvidedComm),
     /// The program made them.
-    Given(Vec<MoriWindow>),
+    Given,
 }
 
 /// The GPUs of one communicator.
@@ -89,8 +89,11 @@ fn select(device: i32) -> Result<()> {
 impl HipDriver {
     /// Ranks without a communicator, on the devices in turn.
     pub(super) fn alone(ranks: u32, devices: usize) -> Result<HipDriver> {
-        let plan = (0..ranks).map(|rank| (LsaRank::new(rank), (rank as usize % devices.max(1)) as i32, None, 0));
-        HipDriver::build(plan.collect(), ranks, 0, Source::Alone)
+        let mut driver = HipDriver::empty(ranks, 0, Source::Alone);
+        for rank in 0..ranks {
+            driver.add(LsaRank::new(rank), (rank as usize % devices.max(1)) as i32, None, None)?;
+        }
+        Ok(driver)
     }
 
     /// Ranks of a communicator that a provider makes.
@@ -100,42 +103,28 @@ impl HipDriver {
         HipDriver::over(here, Source::Provided(comm))
     }
 
-    /// Ranks of a communicator that mori's host library made for this program, and the windows that were registered with it.
-    /// There may be fewer ranks than the node has; the others live in other processes. Memory and communicator stay the
-    /// program's, and must outlive the driver.
+    /// Ranks of a communicator that mori's host library made for this program. There may be fewer than the node has; the others
+    /// live in other processes. The communicator stays the program's, and must outlive the driver.
     ///
     /// # Errors
     /// If the bytes cannot be `ccoDevComm`s of one node, or HIP does not have the devices.
-    pub fn from_mori(ranks: Vec<MoriRank>, windows: Vec<MoriWindow>) -> Result<HipDriver> {
-        for window in &windows {
-            if window.parts.len() != ranks.len() {
-                return refuse(format!(
-                    "needs a part of window `{}` for each of the {} ranks of this process, there are {}",
-                    window.name,
-                    ranks.len(),
-                    window.parts.len()
-                ));
-            }
-        }
-        HipDriver::over(ranks, Source::Given(windows))
+    pub fn from_mori(ranks: Vec<MoriRank>) -> Result<HipDriver> {
+        HipDriver::over(ranks, Source::Given)
     }
 
     fn over(ranks: Vec<MoriRank>, source: Source) -> Result<HipDriver> {
         let facts = mori::read_all(&ranks)?;
         let (lsa_size, queues) = facts.first().map_or((0, 0), |first| (first.lsa_size, first.queues));
-        let plan =
-            facts.iter().zip(ranks).map(|(facts, rank)| (facts.rank, rank.device, Some(rank.dev_comm), facts.signals));
-        HipDriver::build(plan.collect(), lsa_size, queues, source)
+        let mut driver = HipDriver::empty(lsa_size, queues, source);
+        for (facts, rank) in facts.iter().zip(ranks) {
+            driver.add(facts.rank, rank.device, rank.stream, Some(rank.dev_comm))?;
+        }
+        Ok(driver)
     }
 
-    fn build(
-        plan: Vec<(LsaRank, i32, Option<Vec<u8>>, u64)>,
-        lsa_size: u32,
-        queues: u32,
-        source: Source,
-    ) -> Result<HipDriver> {
+    fn empty(lsa_size: u32, queues: u32, source: Source) -> HipDriver {
         let limits = Limits { name: String::new(), threads_per_block: u32::MAX, shared_bytes: u32::MAX };
-        let mut driver = HipDriver {
+        HipDriver {
             ranks: Vec::new(),
             numbers: Vec::new(),
             lsa_size,
@@ -148,18 +137,21 @@ impl HipDriver {
             source,
             written: false,
             launched: false,
-        };
-        for (number, device, dev_comm, signals) in plan {
-            driver.narrow(device)?;
+        }
+    }
+
+    fn add(&mut self, number: LsaRank, device: i32, given: Option<usize>, dev_comm: Option<Vec<u8>>) -> Result<()> {
+        self.narrow(device)?;
+        let mut stream = std::ptr::with_exposed_provenance_mut(given.unwrap_or(0));
+        if given.is_none() {
             select(device)?;
-            let mut stream = std::ptr::null_mut();
             // SAFETY: there is room for the handle.
             let code = unsafe { ffi::hipStreamCreateWithFlags(&raw mut stream, ffi::STREAM_NON_BLOCKING) };
             ffi::check("hipStreamCreateWithFlags", device, code)?;
-            driver.numbers.push(number);
-            driver.ranks.push(Rank { device, stream, dev_comm, signals });
         }
-        Ok(driver)
+        self.numbers.push(number);
+        self.ranks.push(Rank { device, stream, owned: given.is_none(), dev_comm });
+        Ok(())
     }
 
     /// Takes a device's limits into account.
@@ -186,31 +178,13 @@ impl HipDriver {
         }
     }
 
-    /// What the signal slots of a rank hold: for each source rank and queue, `source * queues + queue`. A communicator that
-    /// ran other kernels before does not begin at zero.
-    ///
-    /// # Errors
-    /// What HIP says.
-    pub fn signals(&mut self, rank: LsaRank) -> Result<Vec<u64>> {
-        let slots = self.lsa_size as usize * self.queues as usize;
-        let address = self.rank(rank)?.signals;
-        let mut bytes = vec![0; slots * size_of::<u64>()];
-        if address != 0 {
-            self.read(rank, Address(address), &mut bytes)?;
-        }
-        Ok(bytes
-            .chunks_exact(8)
-            .map(|slot| slot.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
-            .collect())
-    }
-
     /// Waits until all ranks of the node, here or elsewhere, have come as far: before the first kernel after a write, so that
     /// no peer's kernel finds memory of ours that is not filled yet, and after kernels, so that no peer still writes to it.
     /// With a communicator that the program made both are the program's business.
     fn barrier(&self) -> Result<()> {
         match &self.source {
             Source::Provided(comm) => comm.barrier(),
-            Source::Alone | Source::Given(_) => Ok(()),
+            Source::Alone | Source::Given => Ok(()),
         }
     }
 
@@ -326,21 +300,15 @@ impl Driver for HipDriver {
                     .map(|part| WindowPart { data: Address(part.address), handle: Address(part.window) })
                     .collect())
             }
-            Source::Given(windows) => match windows.iter().find(|window| window.name == name) {
-                Some(window) if bytes <= window.bytes => Ok(window.parts.clone()),
-                Some(window) => {
-                    refuse(format!("was given window `{name}` with {} bytes a rank, {bytes} are needed", window.bytes))
-                }
-                None => refuse(format!("was given no window `{name}`")),
-            },
+            Source::Given => {
+                refuse("makes no windows for a communicator that the program made: register them there and adopt them")
+            }
         }
     }
 
     fn free_window(&mut self, parts: &[WindowPart]) -> Result<()> {
         match (&self.source, parts.first()) {
             (Source::Provided(comm), Some(first)) => comm.free_window(first.handle.0),
-            // Windows that the program made stay the program's.
-            (Source::Given(_), _) => Ok(()),
             _ => refuse("has no such window"),
         }
     }
@@ -491,7 +459,7 @@ impl Drop for HipDriver {
             // SAFETY: the address came from `hipMalloc` and was not freed.
             let _ = unsafe { ffi::hipFree(pointer(address)) };
         }
-        for rank in &self.ranks {
+        for rank in self.ranks.iter().filter(|rank| rank.owned) {
             let _ = select(rank.device);
             // SAFETY: the stream was made on this device and is used no more.
             let _ = unsafe { ffi::hipStreamDestroy(rank.stream) };

@@ -2,7 +2,7 @@
 //!
 //! Kernels that talk to peers need mori's communicator. It comes from one of two places: a [`Provider`], a shared library that
 //! makes communicators when one is asked for, or the program that embeds this crate, which made them itself and hands them
-//! over ([`HipDriver::from_mori`]). Without either, kernels run that need none.
+//! over ([`Comm::from_mori`](crate::Comm::from_mori)). Without either, kernels run that need none.
 //!
 //! What must hold here: HIP's codes stay integers; a code that HIP returns becomes an error with the call, the code, and HIP's
 //! name and words for it. Of a communicator this process drives only the ranks that live here.
@@ -15,7 +15,7 @@ mod mori;
 mod provider;
 
 pub use driver::HipDriver;
-pub use mori::{MoriRank, MoriWindow};
+pub use mori::MoriRank;
 pub use provider::Provider;
 
 use tilewright_artifact::{CodeBytes, CodeKind};

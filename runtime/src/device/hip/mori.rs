@@ -1,11 +1,11 @@
-//! Communicators and windows that mori's host library made, as a host hands them over.
+//! Communicators that mori's host library made, as a host hands them over.
 //!
 //! What must hold here: bytes are read with the offsets of `target::mori_abi`; whatever they hold, the answer is a rank or a
 //! sentence.
 
 use tilewright_target::mori_abi::{dev_comm, in_dev_comm, sdma_context};
 
-use crate::driver::{DeviceKind, WindowPart};
+use crate::driver::DeviceKind;
 use crate::error::DriverError;
 use crate::rank::LsaRank;
 
@@ -16,17 +16,8 @@ pub struct MoriRank {
     pub device: i32,
     /// The bytes of its `ccoDevComm`, [`dev_comm::SIZE`] of them.
     pub dev_comm: Vec<u8>,
-}
-
-/// A window that was registered with a communicator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MoriWindow {
-    /// What it is called in messages, and what [`Driver::window`](crate::driver::Driver::window) finds it by.
-    pub name: String,
-    /// Bytes of each rank.
-    pub bytes: u64,
-    /// For each rank of this process, in their order: where its bytes are, and its `ccoWindow_t`.
-    pub parts: Vec<WindowPart>,
+    /// The `hipStream_t` of that device that kernels run on, the program's own; `None`: one that is made for it.
+    pub stream: Option<usize>,
 }
 
 /// What a `ccoDevComm` says about its rank.
@@ -35,8 +26,6 @@ pub(super) struct RankFacts {
     pub(super) rank: LsaRank,
     pub(super) lsa_size: u32,
     pub(super) queues: u32,
-    /// Address of the rank's own signal slots.
-    pub(super) signals: u64,
 }
 
 fn refuse<T>(why: String) -> Result<T, DriverError> {
@@ -70,7 +59,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<RankFacts, DriverError> {
     if queues > 0 && signals == 0 {
         return refuse(format!("it has {queues} SDMA queues to each peer and no signals"));
     }
-    Ok(RankFacts { rank: LsaRank::new(rank), lsa_size: size, queues, signals })
+    Ok(RankFacts { rank: LsaRank::new(rank), lsa_size: size, queues })
 }
 
 /// Reads the communicators of all ranks of this process, which must agree and ascend.
@@ -104,13 +93,13 @@ mod tests {
 
     fn comm(lsa_rank: i32, lsa_size: i32, queues: u32) -> MoriRank {
         let comm = DevComm { lsa_rank, lsa_size, queues, signals: 0x5000, ..DevComm::default() };
-        MoriRank { device: lsa_rank, dev_comm: comm.bytes() }
+        MoriRank { device: lsa_rank, dev_comm: comm.bytes(), stream: None }
     }
 
     #[test]
     fn ranks_may_be_some_of_the_node() {
         let facts = read_all(&[comm(2, 8, 4), comm(5, 8, 4)]).unwrap();
-        assert_eq!(facts[1], RankFacts { rank: LsaRank::new(5), lsa_size: 8, queues: 4, signals: 0x5000 });
+        assert_eq!(facts[1], RankFacts { rank: LsaRank::new(5), lsa_size: 8, queues: 4 });
         assert_eq!(facts[0].rank, LsaRank::new(2));
     }
 
@@ -119,7 +108,7 @@ mod tests {
         let sentence = |ranks: &[MoriRank]| read_all(ranks).unwrap_err().to_string();
         let start = "the hip device cannot take the communicator: ";
         assert_eq!(sentence(&[]), format!("{start}no rank of it lives in this process"));
-        let short = MoriRank { device: 0, dev_comm: vec![0; 208] };
+        let short = MoriRank { device: 0, dev_comm: vec![0; 208], stream: None };
         assert_eq!(sentence(&[short]), format!("{start}a ccoDevComm has 200 bytes, these are 208"));
         assert_eq!(
             sentence(&[comm(-1, 4, 1)]),

@@ -121,7 +121,7 @@ impl ProvidedComm {
             // SAFETY: as above.
             let status = unsafe { (table.dev_comm)(self.handle, index, bytes.as_mut_ptr().cast(), bytes.len() as u64) };
             self.provider.check("tw_comm_provider.dev_comm", status)?;
-            ranks.push(MoriRank { device: rank.device, dev_comm: bytes });
+            ranks.push(MoriRank { device: rank.device, dev_comm: bytes, stream: None });
         }
         Ok(ranks)
     }
