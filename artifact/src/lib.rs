@@ -7,16 +7,26 @@
 //! - [`Report`] serialises to the JSON that `tilewright report --json` promises, field for field and in this order.
 
 mod bundle;
+<<<<<<< HEAD
 mod case;
+=======
+mod count;
+>>>>>>> rt
 mod kernel;
 mod report;
 pub mod table;
 mod text;
 mod twb;
 
+<<<<<<< HEAD
 pub use bundle::{Bundle, Part};
 pub use case::{CaseBuffer, CaseLaunch, CaseRank, RunCase};
 pub use kernel::{ArgInfo, ArgKind, Blob, CodeBytes, CodeKind, KernelInfo, SignalFormula};
+=======
+pub use bundle::{ArtifactError, FORMAT_VERSION};
+pub use count::{Count, CountOp, CountStep, CountValues, IntType};
+pub use kernel::{ArgInfo, ArgKind, CodeBytes, CodeKind, KernelInfo, SignalFormula};
+>>>>>>> rt
 pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
 pub use text::report_text;
 pub use twb::{ArtifactError, FORMAT_VERSION};
@@ -47,7 +57,8 @@ impl Artifact {
         Report { target: self.target.clone(), copies: self.report.clone() }
     }
 
-    /// Checks what the types do not say: names are unique, launches are not empty, arguments lie in order without overlap.
+    /// Checks what the types do not say: names are unique, launches are not empty, arguments lie in order without
+    /// overlap, signals fit their kernel.
     ///
     /// # Errors
     /// [`ArtifactError::Invalid`] with one sentence about the first fault.

@@ -48,7 +48,18 @@ fn artifact() -> Artifact {
             block: [64, 1, 1],
             lds_bytes: 0,
             min_queues: 1,
-            signals: vec![SignalFormula { name: "ready".to_owned(), queue: 0, text: "1".to_owned() }],
+            signals: vec![SignalFormula {
+                name: "ready".to_owned(),
+                queue: 0,
+                text: "n + 1".to_owned(),
+                count: Some(Count::new(vec![
+                    CountStep::Where("n".to_owned()),
+                    CountStep::Int(1),
+                    CountStep::Op(CountOp::Add, IntType::INDEX),
+                ])),
+                totals: Some("ready.base".to_owned()),
+            }],
+            signals_by_hand: false,
         }],
         code: CodeBytes { kind: CodeKind::Hsaco, bytes: (0..=255).collect() },
         report: vec![CopyReport {
@@ -87,7 +98,11 @@ fn artifact() -> Artifact {
 fn a_bundle_comes_back_equal() {
     let file = sample().to_twb().unwrap();
     assert_eq!(&file[..12], b"TWBUNDLE\x02\0\0\0");
+<<<<<<< HEAD
     assert_eq!(Bundle::from_twb(&file), Ok(sample()));
+=======
+    assert_eq!(Artifact::from_twb(&file), Ok(sample()));
+>>>>>>> rt
     // Code bytes are one byte string, not a list of numbers of up to two bytes each.
     let code = artifact().code.bytes;
     assert!(file.windows(code.len()).any(|window| window == code), "{}", file.len());
@@ -153,7 +168,11 @@ fn foreign_files_say_what_they_are() {
     let mut newer = sample().to_twb().unwrap();
     newer[8] = 3;
     assert_eq!(
+<<<<<<< HEAD
         Bundle::from_twb(&newer).unwrap_err().to_string(),
+=======
+        Artifact::from_twb(&newer).unwrap_err().to_string(),
+>>>>>>> rt
         "the bundle has format version 3, this program reads version 2"
     );
     let mut longer = sample().to_twb().unwrap();
@@ -199,6 +218,7 @@ fn contradictions_are_refused_both_ways() {
         broken(|bundle| bundle.cases[0].targets = Some(vec![])),
         "the run block of `ring_shift` has a launch for gfx950, which it does not allow"
     );
+<<<<<<< HEAD
     assert_eq!(
         broken(|bundle| bundle.cases[0].kernel = "other".to_owned()),
         "the run block of `other` launches `ring_shift` on gfx950"
@@ -219,6 +239,20 @@ fn contradictions_are_refused_both_ways() {
         after(bundle).clear();
     };
     assert_eq!(broken(no_ranks), "a run block of `ring_shift` has no ranks");
+=======
+    let signal = |change: fn(&mut SignalFormula)| {
+        let mut artifact = sample();
+        change(&mut artifact.kernels[0].signals[0]);
+        artifact.to_twb().unwrap_err().to_string()
+    };
+    assert_eq!(
+        signal(|signal| signal.count = Some(Count::new(vec![]))),
+        "the bundle contradicts itself: kernel `ring_shift`: signal `ready`: it leaves 0 values, not one"
+    );
+    assert!(signal(|signal| signal.totals = Some("send".to_owned())).ends_with("which is no hidden argument"));
+    assert!(broken(|artifact| artifact.kernels[0].block[1] = 0).ends_with("has no threads"));
+    assert!(broken(|artifact| artifact.kernels[0].name.clear()).ends_with("it has no name"));
+>>>>>>> rt
 }
 
 #[test]

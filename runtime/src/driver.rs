@@ -19,6 +19,7 @@ use std::any::Any;
 use std::fmt;
 
 use tilewright_artifact::{CodeBytes, KernelInfo};
+use tilewright_target::Target;
 
 use crate::error::DriverError;
 use crate::rank::LsaRank;
@@ -91,6 +92,17 @@ pub struct Limits {
     pub threads_per_block: u32,
     /// Most bytes of LDS or shared memory of a block, with whatever must be asked for first.
     pub shared_bytes: u32,
+}
+
+impl Limits {
+    /// What the target table says.
+    pub fn of(target: &Target) -> Limits {
+        Limits {
+            name: target.name.to_owned(),
+            threads_per_block: target.max_threads_per_block,
+            shared_bytes: target.lds_bytes,
+        }
+    }
 }
 
 /// One kernel on one rank, ready to be enqueued.
