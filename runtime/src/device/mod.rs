@@ -3,6 +3,8 @@
 //! What must hold here: every device takes the same [`Launch`] and leaves the same [`Outcome`], byte for byte where the kernel
 //! does not race; a launch that cannot be right is refused before anything runs.
 
+#[cfg(feature = "hip")]
+pub mod hip;
 pub mod sim;
 
 use tilewright_artifact::{ArgKind, KernelInfo};
