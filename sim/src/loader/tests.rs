@@ -7,6 +7,7 @@ use tilewright_artifact::{ArgInfo, ArgKind, KernelInfo};
 use tilewright_target::{GFX942, GFX950, SM_90A};
 
 use super::*;
+use crate::wave::Generation;
 
 const OBJECT: &[u8] = include_bytes!("../../fixtures/scale.gfx950.hsaco");
 const OTHER: &[u8] = include_bytes!("../../fixtures/scale.gfx942.hsaco");
@@ -54,10 +55,13 @@ fn a_real_object_loads() {
             kernarg_preload: 0,
         }
     );
-    assert_eq!(kernel.descriptor.user_sgprs(), 2);
+    assert_eq!(kernel.descriptor.user_sgprs(Generation::Gfx9), 2);
     assert!(kernel.descriptor.has_kernarg_pointer() && !kernel.descriptor.is_wave32());
     assert_eq!(kernel.descriptor.workgroup_ids(), [true; 3]);
-    assert_eq!((kernel.descriptor.vector_registers(), kernel.descriptor.accum_offset()), (8, 4));
+    assert_eq!(
+        (kernel.descriptor.vector_registers(Generation::Gfx9), kernel.descriptor.accum_offset(Generation::Gfx9)),
+        (8, 4)
+    );
     assert_eq!((kernel.metadata.vgprs, kernel.metadata.sgprs, kernel.metadata.wavefront_lanes), (3, 10, 64));
     let args: Vec<(&str, u64, u64)> =
         kernel.metadata.args.iter().map(|arg| (arg.name.as_str(), arg.offset, arg.bytes)).collect();
@@ -82,8 +86,8 @@ fn the_wrong_chip_is_named_on_both_sides() {
     assert_eq!(error, LoadError::Target { object: "gfx942".to_owned(), device: "gfx950" });
     assert_eq!(error.to_string(), "object is for gfx942, device is gfx950");
     assert_eq!(
-        refused(|file| file[0x30] = 0x49),
-        "object is for an unknown chip (ELF e_flags 0x549), device is gfx950"
+        refused(|file| file[0x30] = 0x4a),
+        "object is for an unknown chip (ELF e_flags 0x54a), device is gfx950"
     );
     // The header says gfx950, the metadata does not.
     assert_eq!(refused(|file| replace(file, b"--gfx950", b"--gfx90a", 1)), "object is for gfx90a, device is gfx950");
