@@ -216,7 +216,9 @@ fn examples_are_formatted() {
 
 #[test]
 fn targets_are_listed() {
-    tilewright(&["targets"]).ends(0).prints(&["gfx1250", "gfx942", "gfx950", "sm_80", "sm_90a", "sm_100a", "sdma", "stmatrix"]);
+    tilewright(&["targets"])
+        .ends(0)
+        .prints(&["gfx1250", "gfx942", "gfx950", "sm_80", "sm_90a", "sm_100a", "sdma", "stmatrix"]);
     let outcome = tilewright(&["targets", "--json"]).ends(0);
     let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
     assert_eq!(json["targets"].as_array().map(Vec::len), Some(6));
