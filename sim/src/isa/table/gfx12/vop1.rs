@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{BYTE_SEL, E64, KEEPS, NO_DPP, REGISTER_ONLY, Row, TIED, Ty, rows};
+use crate::isa::table::{BYTE_SEL, E64, KEEPS, NO_DPP, REGISTER_ONLY, TIED, Row, Ty, rows};
 
 rows! {
     /// One source.
@@ -89,7 +89,7 @@ rows! {
     95 VFractF16 F16 <- F16 | E64 KEEPS "+XX +XX + ++ XXXX";
     96 VSinF16 F16 <- F16 | E64 KEEPS "+XX +XX + ++ XXXX";
     97 VCosF16 F16 <- F16 | E64 KEEPS "+XX +XX + ++ XXXX";
-    98 VSatPkU8I16 B32 <- Pb16 | E64 "XXX XXX X XX XXXX";
+    98 VSatPkU8I16 B16 <- Pb16 | E64 KEEPS "XXX XXX X XX XXXX";
     99 VCvtNormI16F16 B16 <- F16 | E64 KEEPS "+XX +XX + ++ XXXX";
     100 VCvtNormU16F16 B16 <- F16 | E64 KEEPS "+XX +XX + ++ XXXX";
     101 VSwapB32 B32 <- B32 | TIED REGISTER_ONLY NO_DPP;
@@ -100,8 +100,8 @@ rows! {
     107 VCvtU32U16 B32 <- B16 | E64 "XXX XXX X XX XXXX";
     108 VCvtF32Fp8 F32 <- B32 | E64 BYTE_SEL "XXX XXX + XX ++XX";
     109 VCvtF32Bf8 F32 <- B32 | E64 BYTE_SEL "XXX XXX X XX ++XX";
-    110 VCvtPkF32Fp8 Pf32 <- B16 | E64 NO_DPP "XXX XXX X XX +XX+";
-    111 VCvtPkF32Bf8 Pf32 <- B16 | E64 NO_DPP "XXX XXX X XX +XX+";
+    110 VCvtPkF32Fp8 Pf32 <- F16 | E64 NO_DPP "XXX XXX X XX +XX+";
+    111 VCvtPkF32Bf8 Pf32 <- F16 | E64 NO_DPP "XXX XXX X XX +XX+";
     114 VCvtF32Bf16 F32 <- Bf16 | E64 "+XX +XX X XX +XX+";
     115 VSatPk4I4I8 B16 <- B32 | E64 KEEPS "XXX XXX X XX XXXX";
     116 VSatPk4U4U8 B16 <- B32 | E64 KEEPS "XXX XXX X XX XXXX";
