@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::Blob;
 use crate::{Artifact, ArtifactError, CaseLaunch, CaseRank, RunCase};
 
-<<<<<<< HEAD
 /// Everything that travels to the machine that runs it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundle {
@@ -20,49 +19,6 @@ pub struct Bundle {
     pub cases: Vec<RunCase>,
     /// Contents of buffers, each once.
     pub contents: Vec<Blob>,
-=======
-use crate::Artifact;
-
-/// Version of the `.twb` format that this crate writes and reads.
-pub const FORMAT_VERSION: u32 = 2;
-
-/// Lists and maps inside one another that a body may have; the reader recurses, so deeper ones are an error.
-const MAX_DEPTH: usize = 64;
-
-const MAGIC: &[u8; 8] = b"TWBUNDLE";
-const HEADER_BYTES: usize = 8 + 4 + 8 + 8;
-
-/// A bundle could not be written or read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArtifactError {
-    /// The bytes do not begin as a bundle does.
-    NotABundle,
-    /// The bundle was written in another version of the format.
-    Version {
-        /// Version in the file.
-        found: u32,
-    },
-    /// The file ends too early.
-    Truncated {
-        /// Bytes that it should have.
-        expected: u64,
-        /// Bytes that it has.
-        found: u64,
-    },
-    /// Bytes follow the end.
-    Trailing {
-        /// How many.
-        extra: u64,
-    },
-    /// The body is not the one that was written.
-    Damaged,
-    /// The body is not an artifact.
-    Malformed(String),
-    /// The artifact contradicts itself.
-    Invalid(String),
-    /// The artifact could not be written.
-    Encode(String),
->>>>>>> rt
 }
 
 /// The source, compiled for one target.

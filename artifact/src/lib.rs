@@ -7,26 +7,18 @@
 //! - [`Report`] serialises to the JSON that `tilewright report --json` promises, field for field and in this order.
 
 mod bundle;
-<<<<<<< HEAD
 mod case;
-=======
 mod count;
->>>>>>> rt
 mod kernel;
 mod report;
 pub mod table;
 mod text;
 mod twb;
 
-<<<<<<< HEAD
 pub use bundle::{Bundle, Part};
 pub use case::{CaseBuffer, CaseLaunch, CaseRank, RunCase};
-pub use kernel::{ArgInfo, ArgKind, Blob, CodeBytes, CodeKind, KernelInfo, SignalFormula};
-=======
-pub use bundle::{ArtifactError, FORMAT_VERSION};
 pub use count::{Count, CountOp, CountStep, CountValues, IntType};
-pub use kernel::{ArgInfo, ArgKind, CodeBytes, CodeKind, KernelInfo, SignalFormula};
->>>>>>> rt
+pub use kernel::{ArgInfo, ArgKind, Blob, CodeBytes, CodeKind, KernelInfo, SignalFormula};
 pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
 pub use text::report_text;
 pub use twb::{ArtifactError, FORMAT_VERSION};

@@ -7,21 +7,14 @@ use tilewright_artifact::{
     Artifact, Bundle, CaseBuffer, CaseLaunch, CaseRank, KernelInfo, Part, RunCase, SignalFormula,
 };
 use tilewright_backend_llvm::emit::shared_bytes;
-<<<<<<< HEAD
 use tilewright_ir::interp::{self, LaunchInput, check_expects, eval_dim, where_lookup};
-use tilewright_ir::{Diagnostic, Dim, Kernel, Module, Name, ParamTy, Run};
+use tilewright_ir::stmt::walk_block;
+use tilewright_ir::text::print_expr;
+use tilewright_ir::{Block, Diagnostic, Dim, Kernel, Module, Name, ParamTy, Run, StmtKind};
 
 use crate::checked::NpyReader;
 use crate::device::{Device, Reference};
-use crate::{Compiled, backend};
-=======
-use tilewright_ir::interp::eval_dim;
-use tilewright_ir::stmt::walk_block;
-use tilewright_ir::text::print_expr;
-use tilewright_ir::{Block, Dim, Kernel, Name, StmtKind};
-
 use crate::{Compiled, backend, totals};
->>>>>>> rt
 
 /// The compile as an artifact: its code, and the kernels whose launch shape is constant.
 ///

@@ -25,11 +25,7 @@ pub mod ptxas;
 pub mod render;
 pub mod report;
 pub mod session;
-<<<<<<< HEAD
-=======
-pub mod table;
 mod totals;
->>>>>>> rt
 
 pub use compile::{Compiled, Options, compile_module, compile_text, parse_and_verify, run_passes};
 pub use tilewright_artifact as artifact;

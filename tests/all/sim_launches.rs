@@ -1,11 +1,7 @@
 //! Launches on one simulated node and their ends: what the first one leaves (signals, queues, memory) is what the next one
 //! meets; a rank ends by itself.
 
-<<<<<<< HEAD
-use tilewright::artifact::KernelInfo;
-=======
-use tilewright::artifact::{Artifact, CodeBytes, KernelInfo};
->>>>>>> rt
+use tilewright::artifact::{CodeBytes, KernelInfo};
 use tilewright::backend::Want;
 use tilewright::bundle::artifact;
 use tilewright::{Options, compile_text};
@@ -37,13 +33,8 @@ const SHIFT: &str =
 fn compiled(target: &'static Target) -> (CodeBytes, KernelInfo) {
     let options = Options { want: Want::finished(target), ..Options::default() };
     let compiled = compile_text(SHIFT, target, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-<<<<<<< HEAD
-    let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
-    (compiled.made.and_then(|made| made.object).expect("machine code"), info)
-=======
-    let mut artifact = Artifact::from_twb(&bundle(&compiled).expect("a bundle")).expect("just written");
+    let mut artifact = artifact(&compiled).expect("an artifact");
     (artifact.code, artifact.kernels.swap_remove(0))
->>>>>>> rt
 }
 
 /// What rank `rank` sends in round `round`.
@@ -120,13 +111,8 @@ const FORGETFUL: &str = "kernel forgetful(comm: devcomm, send: window<u8>[65536]
 fn a_rank_that_ends_with_a_copy_in_flight_is_a_fault_then() {
     let options = Options { want: Want::finished(&GFX950), ..Options::default() };
     let compiled = compile_text(FORGETFUL, &GFX950, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-<<<<<<< HEAD
-    let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
-    let object = compiled.made.and_then(|made| made.object).expect("machine code");
-=======
-    let mut artifact = Artifact::from_twb(&bundle(&compiled).expect("a bundle")).expect("just written");
+    let mut artifact = artifact(&compiled).expect("an artifact");
     let (object, info) = (artifact.code, artifact.kernels.swap_remove(0));
->>>>>>> rt
     let buffer = |name: &str| (name.to_string(), vec![1; 65536]);
     let args = RankArgs { buffers: vec![buffer("send"), buffer("recv")], scalars: Vec::new() };
     let ranks = vec![args; RANKS];

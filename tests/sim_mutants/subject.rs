@@ -6,7 +6,7 @@
 //! What must hold: the kernel itself meets what its run block expects and leaves the same bytes under every seed.
 
 use indexmap::IndexMap;
-use tilewright::artifact::{Artifact, CodeBytes, CodeKind, KernelInfo};
+use tilewright::artifact::{CodeBytes, CodeKind, KernelInfo};
 use tilewright::backend::Want;
 use tilewright::bundle::artifact;
 use tilewright::{Compiled, Options, compile_text};
