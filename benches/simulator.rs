@@ -12,7 +12,6 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use tilewright::artifact::Artifact;
 use tilewright::backend::Want;
 use tilewright::bundle::artifact;
 use tilewright::checked::{Trial, check};
@@ -59,8 +58,8 @@ impl Case {
         let windows = text.contains("devcomm");
         let run = Run { ranks: Some(if windows { 8 } else { 1 }), ..run };
         let input = prepare(&run, &kernel, &|_| Err("no files here".to_string())).expect("inputs");
-        let Artifact { code, mut kernels, .. } = artifact(&compiled).expect("an artifact");
-        let info = kernels.swap_remove(0);
+        let mut artifact = artifact(&compiled).expect("an artifact");
+        let (code, info) = (artifact.code, artifact.kernels.swap_remove(0));
         let wheres: Vec<_> = input.wheres.iter().map(|(name, value)| (name.to_string(), *value as u64)).collect();
         let ranks: Vec<RankArgs> = (0..input.ranks as usize)
             .map(|rank| RankArgs {

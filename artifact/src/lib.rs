@@ -20,7 +20,7 @@ pub use case::{CaseBuffer, CaseLaunch, CaseRank, RunCase};
 pub use count::{Count, CountOp, CountStep, CountValues, IntType};
 pub use kernel::{ArgInfo, ArgKind, Blob, CodeBytes, CodeKind, KernelInfo, SignalFormula};
 pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
-pub use text::report_text;
+pub use text::{checked_line, report_text};
 pub use twb::{ArtifactError, FORMAT_VERSION};
 
 use serde::{Deserialize, Serialize};

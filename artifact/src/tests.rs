@@ -230,16 +230,14 @@ fn contradictions_are_refused_both_ways() {
         after(bundle).clear();
     };
     assert_eq!(broken(no_ranks), "a run block of `ring_shift` has no ranks");
-    let signal = |change: fn(&mut SignalFormula)| {
-        let mut artifact = artifact();
-        change(&mut artifact.kernels[0].signals[0]);
-        artifact.check().unwrap_err().to_string()
-    };
     assert_eq!(
-        signal(|signal| signal.count = Some(Count::new(vec![]))),
-        "the bundle contradicts itself: kernel `ring_shift`: signal `ready`: it leaves 0 values, not one"
+        broken(|bundle| kernel(bundle).signals[0].count = Some(Count::new(vec![]))),
+        "kernel `ring_shift`: signal `ready`: it leaves 0 values, not one"
     );
-    assert!(signal(|signal| signal.totals = Some("send".to_owned())).ends_with("which is no hidden argument"));
+    assert!(
+        broken(|bundle| kernel(bundle).signals[0].totals = Some("send".to_owned()))
+            .ends_with("which is no hidden argument")
+    );
 }
 
 #[test]
