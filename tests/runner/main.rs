@@ -138,7 +138,7 @@ fn where_nothing_fits_it_says_not_run() {
     assert_eq!(out, "not run: `gmem_smem`\n  sm_90a: sim: the simulator executes AMD code only\n");
     let (status, out, _) = run(&folder, &file, &["--device", "hip"]);
     assert_eq!(status, Some(1));
-    assert!(out.starts_with("not run: `gmem_smem`\n  sm_90a: hip"), "{out}");
+    assert!(out.starts_with("not run: `gmem_smem`\n  sm_90a: no hip device"), "{out}");
     let (status, out, _) = run(&folder, &file, &["--json", "--device", "sim"]);
     let json: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((status, &json["ok"], &json["not_run"][0]), (Some(1), &false.into(), &"gmem_smem".into()));

@@ -95,7 +95,6 @@ const fn is_new(op: Op) -> bool {
             | Op::SSetVgprMsb
             | Op::SRoundMode
             | Op::SDenormMode
-            | Op::SVersion
             | Op::SAddPcI64
     )
 }

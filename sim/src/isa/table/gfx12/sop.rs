@@ -3,7 +3,10 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{DELAY, DEPCTR, DST_READ, HEX, HWREG, IMM, LABEL, LITERAL, MESSAGE, NO_LITERAL, OPTIONAL, REGISTER_ONLY, TIED, Row, Ty, rows};
+use crate::isa::table::{
+    DELAY, DEPCTR, DST_READ, HEX, HWREG, IMM, LABEL, LITERAL, MESSAGE, NO_LITERAL, OPTIONAL, REGISTER_ONLY, Row, TIED,
+    Ty, rows,
+};
 
 rows! {
     /// Two sources.
