@@ -11,10 +11,12 @@
 //! - A launch that cannot be right is refused with one sentence before anything runs; refusing changes no state.
 
 pub mod comm;
+pub mod compare;
 pub mod device;
 pub mod driver;
 pub mod error;
 pub mod host;
+pub mod inspect;
 pub mod launch;
 pub mod memory;
 pub mod module;

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tilewright_artifact::checked_line;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Kernel, Module, ParamTy, Run, Space};
 use tilewright_target::Target;
 
+use super::arrays::{self, Array};
+use super::runs::{self, allows};
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
 use crate::backend::Want;
 use crate::checked::{Checked, Trial, check};
@@ -47,6 +50,12 @@ pub(super) struct Args {
     /// Give a launch up after this many statements or instructions, over all ranks and blocks
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS)]
     max_steps: u64,
+    /// Fill a buffer from a file, in place of what the run blocks say: its shape, or with one more axis of ranks in front
+    #[arg(long = "in", value_name = "NAME=FILE.npy", value_parser = arrays::parse)]
+    inputs: Vec<Array>,
+    /// Write what a buffer holds after the run to a file; with several ranks an axis of ranks comes in front
+    #[arg(long = "out", value_name = "NAME=FILE.npy", value_parser = arrays::parse)]
+    outputs: Vec<Array>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(super) json: bool,
@@ -86,14 +95,15 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         let (seed, seeds) = (args.seed, args.seeds);
         return Err(Stop::Usage(format!("--seed {seed} with --seeds {seeds} goes beyond the last seed, {}", u64::MAX)));
     }
-    let compiled = input.compile_part(
-        session,
-        part(&module, target),
-        target,
-        (Want::finished(target), true, args.sdma_debug),
-        &mut (),
-    )?;
-    let outcomes = run_all((args, device), &input, &compiled, session)?;
+    let part = runs::runnable(&module, target);
+    let runs = arrays::with_inputs(&part, &args.inputs)?;
+    arrays::check_outputs(&part, &args.inputs, &args.outputs)?;
+    let compiled =
+        input.compile_part(session, part, target, (Want::finished(target), true, args.sdma_debug), &mut ())?;
+    let outcomes = run_all((args, device), &input, (&compiled, &runs), session)?;
+    for outcome in &outcomes {
+        arrays::write(&args.outputs, &compiled, outcome.run, &outcome.checked)?;
+    }
     let text = if args.json {
         as_json((args, device), &input, &compiled, &outcomes)
     } else {
@@ -101,11 +111,6 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     };
     session.print(&text);
     Ok(())
-}
-
-/// Does the run block allow the target?
-fn allows(run: &Run, target: &Target) -> bool {
-    run.targets.as_ref().is_none_or(|targets| targets.iter().any(|name| name == target.name))
 }
 
 /// The target to run on: what was asked for, the default, or the first that a run block allows.
@@ -141,7 +146,7 @@ fn choose_device(
     let device = match args.device {
         Some(arg) => arg.0,
         None => {
-            let (device, why) = default_device(target, part(module, target).kernels().any(takes_peers));
+            let (device, why) = default_device(target, runs::runnable(module, target).kernels().any(takes_peers));
             if let Some(why) = why {
                 session.say(&format!("note: run on {}: {why}\n", device.name()));
             }
@@ -165,18 +170,6 @@ fn takes_peers(kernel: &Kernel) -> bool {
     })
 }
 
-/// The run blocks that the target is allowed, and their kernels: others need not compile for it.
-fn part(module: &Module, target: &Target) -> Module {
-    let mut part = module.clone();
-    part.items.retain(|item| match item {
-        tilewright_ir::Item::Run(run) => allows(run, target),
-        tilewright_ir::Item::Kernel(kernel) => {
-            module.runs().any(|run| run.kernel == kernel.name && allows(run, target))
-        }
-    });
-    part
-}
-
 /// What came of one run block: over all seeds.
 struct Outcome<'a> {
     run: &'a Run,
@@ -186,19 +179,22 @@ struct Outcome<'a> {
 fn run_all<'a>(
     (args, device): (&Args, &dyn Device),
     input: &Input,
-    compiled: &'a Compiled,
+    (compiled, runs): (&Compiled, &'a [Run]),
     session: &mut Session,
 ) -> Result<Vec<Outcome<'a>>, Stop> {
     let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
     let npy = |name: &str| files::read_bytes(&folder.join(name));
     let mut outcomes = Vec::new();
     let mut failed = false;
-    for run in compiled.tile.runs() {
+    let mut progress = session.progress(args.seeds.saturating_mul(runs.len() as u64), "seeds");
+    for run in runs {
         let mut last = None;
         for seed in args.seed..=args.seed.saturating_add(args.seeds - 1) {
             let (ranks, max_steps) = (args.ranks, args.max_steps);
             let trial = Trial { run, ranks, seed, max_steps, npy: &npy, alone: args.alone };
-            match check(compiled, device, &trial) {
+            let checked = check(compiled, device, &trial);
+            progress.step();
+            match checked {
                 Ok(checked) => {
                     // What one seed has told needs no second telling.
                     if last.is_none() {
@@ -207,6 +203,7 @@ fn run_all<'a>(
                     last = Some(checked);
                 }
                 Err(all) => {
+                    progress.hide();
                     input.tell(session, &all);
                     session.say(&format!("note: `{}` on {}, seed {seed}\n", run.kernel, compiled.target.name));
                     failed = true;
@@ -229,14 +226,9 @@ fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
             (_, false) => "against the reference",
         };
         let seeds = if args.seeds == 1 { format!("seed {}", args.seed) } else { format!("{} seeds", args.seeds) };
-        out.push_str(&format!(
-            "checked {} bytes on {} ranks: `{}` for {}, {} {against}, {seeds}\n",
-            checked.bytes,
-            checked.ranks,
-            run.kernel,
-            compiled.target.name,
-            device.name(),
-        ));
+        let how = format!("{} {against}, {seeds}", device.name());
+        let (bytes, ranks) = (checked.bytes, u64::from(checked.ranks));
+        out.push_str(&checked_line(bytes, ranks, run.kernel.as_str(), compiled.target.name, &how));
     }
     out
 }

@@ -4,6 +4,8 @@
 //! does not race; a launch that cannot be right is refused before anything runs.
 
 pub mod cuda;
+#[cfg(feature = "hip")]
+pub mod hip;
 pub mod sim;
 
 use tilewright_artifact::{ArgKind, KernelInfo};
