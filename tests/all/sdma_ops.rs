@@ -6,7 +6,7 @@ use tilewright::checked::{Trial, check};
 use tilewright::device::{Device, Lanes, Sim};
 use tilewright::{Compiled, Options, compile_text};
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
-use tilewright_target::{GFX942, GFX950};
+use tilewright_target::{GFX942, GFX950, GFX1250};
 
 /// The engine forwards what another engine delivered, with no thread in between.
 const RELAY: &str = "
@@ -93,7 +93,7 @@ fn runs(name: &str, compiled: &Compiled, device: &dyn Device, ranks: u32, seed: 
 }
 
 fn everywhere(name: &str, text: &str, least: u32) {
-    for target in [&GFX950, &GFX942] {
+    for target in [&GFX950, &GFX942, &GFX1250] {
         let compiled = compiled(text, target);
         for ranks in [1, 2, 4, 8].into_iter().filter(|ranks| *ranks >= least) {
             for seed in 0..6 {

@@ -77,6 +77,7 @@ pub use pending::{Loaded, Pending, Port, retire, step, wait};
 pub(crate) use space::Scope;
 pub use sync::Doorbell;
 
+use crate::wave::Generation;
 use actor::Actors;
 use alloc::Allocations;
 use cache::Cache;
@@ -89,11 +90,13 @@ pub struct MemoryConfig {
     pub xcds: u32,
     /// Whether initialisation and races are checked. Bounds always are.
     pub checks: bool,
+    /// Whose instructions the messages name.
+    pub generation: Generation,
 }
 
 impl Default for MemoryConfig {
     fn default() -> Self {
-        Self { xcds: 2, checks: true }
+        Self { xcds: 2, checks: true, generation: Generation::Gfx9 }
     }
 }
 

@@ -15,7 +15,7 @@ macro_rules! with_gfx12 {
             SMinimumF32 "s_minimum_f32", SMaximumF32 "s_maximum_f32", SMinimumF16 "s_minimum_f16",
             SMaximumF16 "s_maximum_f16", SAddNcU64 "s_add_nc_u64", SSubNcU64 "s_sub_nc_u64", SMulU64 "s_mul_u64",
             // SOPK
-            SVersion "s_version",
+
             // SOP1
             SGetShaderCyclesU64 "s_get_shader_cycles_u64", SAndSaveexecB32 "s_and_saveexec_b32",
             SOrSaveexecB32 "s_or_saveexec_b32", SXorSaveexecB32 "s_xor_saveexec_b32",
