@@ -10,6 +10,7 @@ use tilewright_sim::loader::{CodeObject, LoadError};
 use tilewright_sim::machine::{Launch as Start, ModuleId, Sim, SimConfig};
 use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::{Counters, EngineSet, Node};
+use tilewright_sim::time::{RankTime, Trace};
 use tilewright_target::{Target, mori_abi};
 
 use super::{ArgError, Launch, Outcome, RankBuffers};
@@ -102,6 +103,22 @@ impl SimNode {
     /// Instructions on memory that waves have issued so far, over all launches.
     pub const fn memory_instructions(&self) -> u64 {
         self.sim.memory.instructions()
+    }
+
+    /// Keeps virtual time from now on, with a trace if that is wanted; false if nobody knows what things cost on this chip.
+    /// Between launches only.
+    pub fn keep_time(&mut self, trace: bool) -> bool {
+        self.sim.keep_time(&self.engines, trace)
+    }
+
+    /// Virtual times of the ranks, over all launches since they are kept.
+    pub fn times(&self) -> Vec<RankTime> {
+        self.sim.times()
+    }
+
+    /// The trace of all launches since times are kept, if one was wanted; recording ends.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.sim.take_trace(&self.engines)
     }
 
     /// Where the node's structures are.
@@ -340,9 +357,30 @@ pub fn run(
     launch: &Launch<'_>,
     options: SimOptions,
 ) -> Result<Outcome, SimError> {
+    fresh(target, launch, options)?.launch(code, launch)
+}
+
+/// The same, with virtual times and, if it is wanted, a trace.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_timed(
+    target: &'static Target,
+    code: &[u8],
+    launch: &Launch<'_>,
+    options: SimOptions,
+    trace: bool,
+) -> Result<(Outcome, Vec<RankTime>, Option<Trace>), SimError> {
+    let mut node = fresh(target, launch, options)?;
+    node.keep_time(trace);
+    let outcome = node.launch(code, launch)?;
+    Ok((outcome, node.times(), node.take_trace()))
+}
+
+/// A node for one launch.
+fn fresh(target: &'static Target, launch: &Launch<'_>, options: SimOptions) -> Result<SimNode, SimError> {
     launch.check()?;
     let facts = target.sdma.as_ref().ok_or(SimError::Target(target.name))?;
     let queues = options.queues.unwrap_or_else(|| launch.kernel.min_queues.max(facts.default_queues));
-    let mut node = SimNode::new(target, launch.ranks.len() as u32, queues, options)?;
-    node.launch(code, launch)
+    SimNode::new(target, launch.ranks.len() as u32, queues, options)
 }

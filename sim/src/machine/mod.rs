@@ -28,6 +28,7 @@ mod schedule;
 mod step;
 #[cfg(test)]
 mod tests;
+mod time;
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 use super::group::{Group, Status};
 use super::ports::{Engines, HostEvent};
 use super::step::Run;
-use super::{Outcome, Schedule, Sim, WaveReport};
+use super::{Outcome, Schedule, Sim, WaveReport, time};
 use crate::exec::control::{self, Effect};
 use crate::exec::{ds, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
@@ -107,6 +107,7 @@ impl Sim {
         let checks = self.config.checks;
         // The orderly schedules do not let chance end a turn, and one wave to its end sleeps through its own turn.
         let by_chance = matches!(self.config.schedule, Schedule::Random { .. });
+        let timed = self.memory.time.is_some();
         let sleeps = !matches!(self.config.schedule, Schedule::Sequential { .. });
         let Group { waves, lds, .. } = group;
         let wave = &mut waves[wave];
@@ -133,6 +134,9 @@ impl Sim {
                 }
                 continue;
             }
+            if timed {
+                time::charge(&mut self.memory, wave, || module.line(pc.wrapping_sub(running.base)));
+            }
             let mut port = Port {
                 wave: &mut wave.state,
                 pending: &mut wave.pending,
@@ -148,6 +152,7 @@ impl Sim {
                 Run::Alu(_) | Run::Control => {
                     let effect = control::execute(port.wave, &step.inst, checks).map_err(|f| f.pc(pc))?;
                     match effect {
+                        Effect::Jumped { back: true } if timed => time::went_back(&mut port),
                         Effect::Next | Effect::Jumped { .. } => {}
                         Effect::Wait { vm, lgkm } => {
                             let waits = port.wave.vmcnt > vm || port.wave.lgkmcnt > lgkm;
@@ -158,13 +163,22 @@ impl Sim {
                             }
                             mem::wait(&mut port, vm, lgkm)?;
                         }
-                        Effect::Yield if sleeps => return Ok(TurnEnd::Yielded),
-                        Effect::Yield => {}
+                        Effect::Yield => {
+                            if timed {
+                                time::sleep(&mut port, &step.inst);
+                            }
+                            if sleeps {
+                                return Ok(TurnEnd::Yielded);
+                            }
+                        }
                         Effect::Barrier => {
                             wave.status = Status::Barrier;
                             return Ok(TurnEnd::Stopped);
                         }
                         Effect::End => {
+                            if timed {
+                                time::end_wave(&mut port, &running.name);
+                            }
                             mem::retire(&mut port)?;
                             wave.status = Status::Ended;
                             return Ok(TurnEnd::Stopped);
@@ -194,6 +208,9 @@ impl Sim {
                 running.live -= 1;
                 let (rank, lds) = (running.launch.rank, running.lds_bytes);
                 self.load_unit(rank, group.cu, group.waves.len() as u32, lds, false);
+                if let Some(timer) = &mut self.memory.time {
+                    timer.left_room(rank, group.waves.iter().map(|wave| wave.pending.clock.at).max().unwrap_or(0));
+                }
                 self.spare_waves.extend(group.waves);
                 self.free_slots.push(slot);
                 self.room = true;
@@ -204,6 +221,9 @@ impl Sim {
             let waiting = |wave: &&mut super::group::Wave| wave.status == Status::Barrier;
             let actors: Vec<u32> = group.waves.iter_mut().filter(waiting).map(|wave| wave.state.id.actor).collect();
             self.memory.barrier(&actors);
+            if let Some(timer) = &self.memory.time {
+                time::barrier(timer, &mut group.waves);
+            }
             for (index, wave) in group.waves.iter_mut().enumerate() {
                 if wave.status == Status::Barrier {
                     wave.status = Status::Ready;
@@ -321,6 +341,9 @@ impl Sim {
             return Ok(());
         }
         engines.node_ended(&mut self.memory)?;
+        if let Some(timer) = &mut self.memory.time {
+            timer.rest();
+        }
         self.launches.clear();
         self.groups.clear();
         self.free_slots.clear();

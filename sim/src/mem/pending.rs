@@ -10,6 +10,7 @@ use super::perform::extend;
 use super::{Memory, Unit};
 use crate::fault::Exec;
 use crate::rng::Rng;
+use crate::time::WaveClock;
 use crate::wave::{LANES, WaveState};
 
 /// What an instruction that touches memory may use.
@@ -53,6 +54,8 @@ pub struct Pending {
     pub(super) scratch: Scratch,
     /// The last load of global memory.
     last_load: Option<Loaded>,
+    /// The wave's virtual time.
+    pub(crate) clock: WaveClock,
 }
 
 /// Most operations that the hardware's counters hold.
@@ -90,6 +93,12 @@ impl Pending {
     /// The last load of global memory: what a wave that goes round in a loop polls.
     pub const fn last_load(&self) -> Option<Loaded> {
         self.last_load
+    }
+
+    /// When the last operation in flight that changes memory is complete, in virtual time.
+    pub(crate) fn last_store(&self) -> u64 {
+        let stores = self.queue.iter().filter(|op| op.writes_global() || op.what == What::WriteBack);
+        stores.map(|op| op.time.at).max().unwrap_or(0)
     }
 
     /// An operation to fill in.
@@ -130,6 +139,9 @@ impl Port<'_> {
         if lgkm && self.wave.lgkmcnt >= MOST_LOCAL {
             wait(self, u32::MAX, MOST_LOCAL - 1)?;
         }
+        let unit = unit(self.wave);
+        let clock = &mut self.pending.clock;
+        self.memory.timed(|timer, memory| timer.issue(clock, &mut op, unit, memory));
         (op.vm, op.lgkm) = (vm, lgkm);
         self.wave.vmcnt += u32::from(vm);
         self.wave.lgkmcnt += u32::from(lgkm);
@@ -174,6 +186,9 @@ impl Port<'_> {
     fn retire(&mut self, index: usize, vm: bool) {
         self.force(index);
         let op = &mut self.pending.queue[index];
+        if let Some(timer) = &mut self.memory.time {
+            timer.retired(&mut self.pending.clock, op);
+        }
         match vm {
             true => (op.vm, self.wave.vmcnt) = (false, self.wave.vmcnt - 1),
             false => (op.lgkm, self.wave.lgkmcnt) = (false, self.wave.lgkmcnt - 1),
