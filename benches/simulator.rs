@@ -12,9 +12,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use tilewright::artifact::Artifact;
 use tilewright::backend::Want;
-use tilewright::bundle::bundle;
+use tilewright::bundle::artifact;
 use tilewright::checked::{Trial, check};
 use tilewright::device::Sim;
 use tilewright::{Options, compile_text};
@@ -58,8 +57,7 @@ impl Case {
         let windows = text.contains("devcomm");
         let run = Run { ranks: Some(if windows { 8 } else { 1 }), ..run };
         let input = prepare(&run, &kernel, &|_| Err("no files here".to_string())).expect("inputs");
-        let info =
-            Artifact::from_twb(&bundle(&compiled).expect("a bundle")).expect("just written").kernels.swap_remove(0);
+        let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
         let wheres: Vec<_> = input.wheres.iter().map(|(name, value)| (name.to_string(), *value as u64)).collect();
         let ranks: Vec<RankArgs> = (0..input.ranks as usize)
             .map(|rank| RankArgs {

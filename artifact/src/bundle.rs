@@ -1,161 +1,126 @@
-//! The `.twb` file: a header of 28 bytes, then the artifact as MessagePack.
+//! The bundle: one source compiled for one or several targets, with its run blocks and what they must leave behind.
 //!
-//! Header, little endian: 8 bytes magic `TWBUNDLE`, u32 format version, u64 bytes of the body, u64 FNV-1a hash of the body.
-//!
-//! What must hold here: any change to the serialised types raises [`FORMAT_VERSION`]; a reader takes its own version only,
-//! and says both where they differ. The hash finds accidents, it is no protection against intent, so the body is still read
-//! with care: from a slice, where MessagePack lengths cannot make the reader allocate more than there are bytes.
+//! What must hold here: the parts are of different targets; every run block names a kernel, and for each part that it allows
+//! there is a launch of that kernel; contents that run blocks name exist.
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::Deserialize;
+use crate::kernel::Blob;
+use crate::{Artifact, ArtifactError, CaseLaunch, CaseRank, RunCase};
 
-use crate::Artifact;
-
-/// Version of the `.twb` format that this crate writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
-
-/// Lists and maps inside one another that a body may have; the reader recurses, so deeper ones are an error.
-const MAX_DEPTH: usize = 64;
-
-const MAGIC: &[u8; 8] = b"TWBUNDLE";
-const HEADER_BYTES: usize = 8 + 4 + 8 + 8;
-
-/// A bundle could not be written or read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArtifactError {
-    /// The bytes do not begin as a bundle does.
-    NotABundle,
-    /// The bundle was written in another version of the format.
-    Version {
-        /// Version in the file.
-        found: u32,
-    },
-    /// The file ends too early.
-    Truncated {
-        /// Bytes that it should have.
-        expected: u64,
-        /// Bytes that it has.
-        found: u64,
-    },
-    /// Bytes follow the end.
-    Trailing {
-        /// How many.
-        extra: u64,
-    },
-    /// The body is not the one that was written.
-    Damaged,
-    /// The body is not an artifact.
-    Malformed(String),
-    /// The artifact contradicts itself.
-    Invalid(String),
-    /// The artifact could not be written.
-    Encode(String),
+/// Everything that travels to the machine that runs it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bundle {
+    /// Name of the source, for people.
+    pub source: String,
+    /// One compile for each target, in the order in which the targets were asked for.
+    pub parts: Vec<Part>,
+    /// The run blocks in the order of the source.
+    pub cases: Vec<RunCase>,
+    /// Contents of buffers, each once.
+    pub contents: Vec<Blob>,
 }
 
-impl fmt::Display for ArtifactError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ArtifactError::NotABundle => f.write_str("this is not a .twb bundle"),
-            ArtifactError::Version { found } => {
-                write!(f, "the bundle has format version {found}, this program reads version {FORMAT_VERSION}")
-            }
-            ArtifactError::Truncated { expected, found } => {
-                write!(f, "the bundle is cut off: it has {found} bytes of {expected}")
-            }
-            ArtifactError::Trailing { extra } => write!(f, "{extra} bytes follow the end of the bundle"),
-            ArtifactError::Damaged => f.write_str("the bundle is damaged: its content does not match its hash"),
-            ArtifactError::Malformed(what) => write!(f, "the bundle's content cannot be read: {what}"),
-            ArtifactError::Invalid(what) => write!(f, "the bundle contradicts itself: {what}"),
-            ArtifactError::Encode(what) => write!(f, "the bundle cannot be written: {what}"),
+/// The source, compiled for one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Code, kernels whose launch shape is constant, and the report.
+    pub artifact: Artifact,
+    /// For each run block its launch; `None` where the block does not allow the target.
+    pub launches: Vec<Option<CaseLaunch>>,
+}
+
+impl Bundle {
+    /// A bundle of one compile, without run blocks.
+    pub fn of(source: impl Into<String>, artifact: Artifact) -> Bundle {
+        Bundle {
+            source: source.into(),
+            parts: vec![Part { artifact, launches: Vec::new() }],
+            cases: Vec::new(),
+            contents: Vec::new(),
         }
     }
-}
 
-impl std::error::Error for ArtifactError {}
+    /// The part for that target.
+    pub fn part(&self, target: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.artifact.target == target)
+    }
 
-impl Artifact {
-    /// The bytes of a `.twb` file.
+    /// A content by its index; empty if there is none, which [`Bundle::check`] excludes.
+    pub fn content(&self, index: u32) -> &[u8] {
+        self.contents.get(index as usize).map_or(&[], |blob| blob.0.as_slice())
+    }
+
+    /// Puts a content into the list, if it is not there yet; its index.
+    pub fn keep(&mut self, content: &[u8]) -> u32 {
+        let known = self.contents.iter().position(|blob| blob.0 == content);
+        let index = known.unwrap_or_else(|| {
+            self.contents.push(Blob(content.to_vec()));
+            self.contents.len() - 1
+        });
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    /// Checks what the types do not say.
     ///
     /// # Errors
-    /// [`ArtifactError::Invalid`] if [`Artifact::check`] finds a fault, [`ArtifactError::Encode`] if the encoder does.
-    pub fn to_twb(&self) -> Result<Vec<u8>, ArtifactError> {
-        self.check()?;
-        let body = rmp_serde::to_vec_named(self).map_err(|error| ArtifactError::Encode(error.to_string()))?;
-        let mut file = Vec::with_capacity(HEADER_BYTES + body.len());
-        file.extend_from_slice(MAGIC);
-        file.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-        file.extend_from_slice(&(body.len() as u64).to_le_bytes());
-        file.extend_from_slice(&hash(&body).to_le_bytes());
-        file.extend_from_slice(&body);
-        Ok(file)
-    }
-
-    /// The artifact in the bytes of a `.twb` file.
-    ///
-    /// # Errors
-    /// An [`ArtifactError`] that says what is wrong with the bytes.
-    pub fn from_twb(file: &[u8]) -> Result<Artifact, ArtifactError> {
-        let body = body_of(file)?;
-        let mut reader = rmp_serde::Deserializer::from_read_ref(body);
-        reader.set_max_depth(MAX_DEPTH);
-        let artifact =
-            Artifact::deserialize(&mut reader).map_err(|error| ArtifactError::Malformed(error.to_string()))?;
-        artifact.check()?;
-        Ok(artifact)
+    /// [`ArtifactError::Invalid`] with one sentence about the first fault.
+    pub fn check(&self) -> Result<(), ArtifactError> {
+        let fault = |what: String| Err(ArtifactError::Invalid(what));
+        if self.parts.is_empty() {
+            return fault("it has code for no target".to_owned());
+        }
+        for (index, part) in self.parts.iter().enumerate() {
+            let target = &part.artifact.target;
+            if self.parts[..index].iter().any(|other| other.artifact.target == *target) {
+                return fault(format!("it has code for {target} twice"));
+            }
+            part.artifact.check()?;
+            if part.launches.len() != self.cases.len() {
+                let (launches, cases) = (part.launches.len(), self.cases.len());
+                return fault(format!("it has {launches} launches for {target} and {cases} run blocks"));
+            }
+            for (case, launch) in self.cases.iter().zip(&part.launches) {
+                check_launch(case, launch.as_ref(), target, self.contents.len())?;
+            }
+        }
+        for case in &self.cases {
+            if case.ranks.is_empty() {
+                return fault(format!("a run block of `{}` has no ranks", case.kernel));
+            }
+            if let Some(buffer) = case.dangling(self.contents.len()) {
+                return fault(format!(
+                    "a run block of `{}` names a content of `{buffer}` that is not there",
+                    case.kernel
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
-/// The body of a file whose header is right and whose hash agrees.
-fn body_of(file: &[u8]) -> Result<&[u8], ArtifactError> {
-    let found = file.len() as u64;
-    let cut = ArtifactError::Truncated { expected: HEADER_BYTES as u64, found };
-    // A file that is cut inside the magic is cut, not foreign.
-    let magic = &file[..file.len().min(MAGIC.len())];
-    if !MAGIC.starts_with(magic) {
-        return Err(ArtifactError::NotABundle);
+/// A run block and its launch on one target.
+fn check_launch(
+    case: &RunCase,
+    launch: Option<&CaseLaunch>,
+    target: &str,
+    contents: usize,
+) -> Result<(), ArtifactError> {
+    let fault = |what: &str| Err(ArtifactError::Invalid(format!("the run block of `{}` {what}", case.kernel)));
+    let Some(launch) = launch else {
+        return if case.allows(target) { fault(&format!("has no launch for {target}")) } else { Ok(()) };
+    };
+    if !case.allows(target) {
+        return fault(&format!("has a launch for {target}, which it does not allow"));
     }
-    let mut rest = file.get(MAGIC.len()..).ok_or_else(|| cut.clone())?;
-    let (version, after) = rest.split_first_chunk::<4>().ok_or_else(|| cut.clone())?;
-    let version = u32::from_le_bytes(*version);
-    if version != FORMAT_VERSION {
-        return Err(ArtifactError::Version { found: version });
+    if launch.kernel.name != case.kernel {
+        return fault(&format!("launches `{}` on {target}", launch.kernel.name));
     }
-    rest = after;
-    let (length, after) = rest.split_first_chunk::<8>().ok_or_else(|| cut.clone())?;
-    let (expected_hash, body) = after.split_first_chunk::<8>().ok_or(cut)?;
-    let expected = u64::from_le_bytes(*length).saturating_add(HEADER_BYTES as u64);
-    if found < expected {
-        return Err(ArtifactError::Truncated { expected, found });
+    let fits = |(after, rank): (&Vec<u32>, &CaseRank)| {
+        after.len() == rank.buffers.len() && after.iter().all(|index| (*index as usize) < contents)
+    };
+    if launch.after.len() != case.ranks.len() || !launch.after.iter().zip(&case.ranks).all(fits) {
+        return fault(&format!("does not say what each buffer holds after its launch on {target}"));
     }
-    if found > expected {
-        return Err(ArtifactError::Trailing { extra: found - expected });
-    }
-    if hash(body) != u64::from_le_bytes(*expected_hash) {
-        return Err(ArtifactError::Damaged);
-    }
-    Ok(body)
-}
-
-/// 64-bit FNV-1a. Every step is a bijection of the state, so a change of one byte always changes the result.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |state, byte| (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-#[cfg(test)]
-pub(crate) mod testing {
-    //! A file with any body under a right header, to reach the body's reader in tests.
-
-    /// Wraps `body`.
-    pub(crate) fn wrap(body: &[u8]) -> Vec<u8> {
-        let mut file = super::MAGIC.to_vec();
-        file.extend_from_slice(&super::FORMAT_VERSION.to_le_bytes());
-        file.extend_from_slice(&(body.len() as u64).to_le_bytes());
-        file.extend_from_slice(&super::hash(body).to_le_bytes());
-        file.extend_from_slice(body);
-        file
-    }
-
-    /// Bytes before the body.
-    pub(crate) const HEADER: usize = super::HEADER_BYTES;
+    launch.kernel.check()
 }

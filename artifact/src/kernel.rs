@@ -141,6 +141,21 @@ impl std::fmt::Debug for CodeBytes {
     }
 }
 
+/// Bytes that are written as one byte string.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blob(
+    /// The bytes.
+    #[serde(serialize_with = "write_bytes", deserialize_with = "read_bytes")]
+    pub Vec<u8>,
+);
+
+impl std::fmt::Debug for Blob {
+    /// The length alone.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Blob({} bytes)", self.0.len())
+    }
+}
+
 /// As one byte string: serde's default for `Vec<u8>` is a list of numbers.
 fn write_bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(bytes)

@@ -2,17 +2,24 @@
 //!
 //! What must hold in this crate:
 //! - Plain data only: nothing here compiles, loads or launches, and nothing here knows LLVM or the IR.
-//! - A `.twb` file written by [`Artifact::to_twb`] is read back equal by [`Artifact::from_twb`]. Any other bytes are an
+//! - A `.twb` file written by [`Bundle::to_twb`] is read back equal by [`Bundle::from_twb`]. Any other bytes are an
 //!   [`ArtifactError`]: no panic, no allocation larger than a small multiple of the file.
 //! - [`Report`] serialises to the JSON that `tilewright report --json` promises, field for field and in this order.
 
 mod bundle;
+mod case;
 mod kernel;
 mod report;
+pub mod table;
+mod text;
+mod twb;
 
-pub use bundle::{ArtifactError, FORMAT_VERSION};
-pub use kernel::{ArgInfo, ArgKind, CodeBytes, CodeKind, KernelInfo, SignalFormula};
+pub use bundle::{Bundle, Part};
+pub use case::{CaseBuffer, CaseLaunch, CaseRank, RunCase};
+pub use kernel::{ArgInfo, ArgKind, Blob, CodeBytes, CodeKind, KernelInfo, SignalFormula};
 pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
+pub use text::report_text;
+pub use twb::{ArtifactError, FORMAT_VERSION};
 
 use serde::{Deserialize, Serialize};
 

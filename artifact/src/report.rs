@@ -25,6 +25,8 @@ pub struct CopyReport {
     pub kernel: String,
     /// Its line in the source, from 1.
     pub line: u32,
+    /// The copy as one line of source, without the word `copy`: `recv@next <- send by cta, notify ready`.
+    pub copy: String,
     /// The variant that was taken; `None` if every candidate declined.
     pub chosen: Option<String>,
     /// The parameters of the chosen variant.

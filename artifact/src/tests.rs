@@ -3,9 +3,29 @@
 //! What must hold here: expected bytes and texts are written out, not computed by the code under test.
 
 use super::*;
-use crate::bundle::testing::{HEADER, wrap};
+use crate::twb::testing::{HEADER, wrap};
 
-fn sample() -> Artifact {
+/// A bundle of one target and one run block on two ranks, which share contents.
+fn sample() -> Bundle {
+    let mut bundle = Bundle::of("ring_shift.tile", artifact());
+    let zeros = bundle.keep(&[0; 16]);
+    let row = bundle.keep(&[7; 16]);
+    assert_eq!((zeros, bundle.keep(&[0; 16])), (0, 0), "each content once");
+    let rank = |before| CaseRank {
+        buffers: vec![CaseBuffer { name: "send".to_owned(), element_bytes: 2, before }],
+        scalars: vec![("n".to_owned(), 8)],
+    };
+    bundle.cases.push(RunCase {
+        kernel: "ring_shift".to_owned(),
+        targets: Some(vec!["gfx942".to_owned(), "gfx950".to_owned()]),
+        ranks: vec![rank(zeros), rank(row)],
+    });
+    let kernel = artifact().kernels.remove(0);
+    bundle.parts[0].launches.push(Some(CaseLaunch { kernel, after: vec![vec![row], vec![zeros]] }));
+    bundle
+}
+
+fn artifact() -> Artifact {
     let arg = |name: &str, kind, dtype: &str, bytes, offset, hidden| ArgInfo {
         name: name.to_owned(),
         kind,
@@ -34,6 +54,7 @@ fn sample() -> Artifact {
         report: vec![CopyReport {
             kernel: "ring_shift".to_owned(),
             line: 7,
+            copy: "recv@next <- send by cta".to_owned(),
             chosen: Some("sdma_put".to_owned()),
             params: Params::new().with("queue", 0u32).with("bytes", 256i64).with("signal", true).with("a", "z"),
             candidates: vec![
@@ -65,10 +86,10 @@ fn sample() -> Artifact {
 #[test]
 fn a_bundle_comes_back_equal() {
     let file = sample().to_twb().unwrap();
-    assert_eq!(&file[..12], b"TWBUNDLE\x01\0\0\0");
-    assert_eq!(Artifact::from_twb(&file), Ok(sample()));
+    assert_eq!(&file[..12], b"TWBUNDLE\x02\0\0\0");
+    assert_eq!(Bundle::from_twb(&file), Ok(sample()));
     // Code bytes are one byte string, not a list of numbers of up to two bytes each.
-    let code = sample().code.bytes;
+    let code = artifact().code.bytes;
     assert!(file.windows(code.len()).any(|window| window == code), "{}", file.len());
 }
 
@@ -76,13 +97,13 @@ fn a_bundle_comes_back_equal() {
 fn every_truncation_is_an_error() {
     let file = sample().to_twb().unwrap();
     for length in 0..file.len() {
-        let error = Artifact::from_twb(&file[..length]).unwrap_err();
+        let error = Bundle::from_twb(&file[..length]).unwrap_err();
         assert!(matches!(error, ArtifactError::Truncated { found, .. } if found == length as u64), "{length}: {error}");
     }
     // The same inside a right header, so that the body's reader meets each cut.
     let body = &file[HEADER..];
     for length in 0..body.len() {
-        let error = Artifact::from_twb(&wrap(&body[..length])).unwrap_err();
+        let error = Bundle::from_twb(&wrap(&body[..length])).unwrap_err();
         assert!(matches!(error, ArtifactError::Malformed(_)), "{length}: {error}");
     }
 }
@@ -94,7 +115,7 @@ fn every_changed_byte_is_an_error() {
         for change in [0x01, 0x80, 0xff] {
             let mut damaged = file.clone();
             damaged[index] ^= change;
-            assert!(Artifact::from_twb(&damaged).is_err(), "byte {index} ^ {change:#x}");
+            assert!(Bundle::from_twb(&damaged).is_err(), "byte {index} ^ {change:#x}");
         }
     }
 }
@@ -108,66 +129,101 @@ fn a_hostile_body_neither_panics_nor_allocates() {
             let mut damaged = body.to_vec();
             damaged[index] = value;
             // Some of these are other valid artifacts; none may panic.
-            let _ = Artifact::from_twb(&wrap(&damaged));
+            let _ = Bundle::from_twb(&wrap(&damaged));
         }
     }
     // Lengths of 2^32 - 1 for an array, a map, a string and bytes.
     for huge in [&[0xdd, 0xff, 0xff, 0xff, 0xff][..], &[0xdf, 0xff, 0xff, 0xff, 0xff], &[0xdb, 0xff, 0xff, 0xff, 0xff]]
     {
-        assert!(matches!(Artifact::from_twb(&wrap(huge)), Err(ArtifactError::Malformed(_))));
+        assert!(matches!(Bundle::from_twb(&wrap(huge)), Err(ArtifactError::Malformed(_))));
         let mut inside = vec![0x94, 0xa1, b'x'];
         inside.extend_from_slice(huge);
-        assert!(matches!(Artifact::from_twb(&wrap(&inside)), Err(ArtifactError::Malformed(_))));
+        assert!(matches!(Bundle::from_twb(&wrap(&inside)), Err(ArtifactError::Malformed(_))));
     }
     let code = [0x94, 0xa1, b'x', 0x90, 0x92, 0xa3, b'p', b't', b'x', 0xc6, 0xff, 0xff, 0xff, 0xff];
-    assert!(matches!(Artifact::from_twb(&wrap(&code)), Err(ArtifactError::Malformed(_))));
+    assert!(matches!(Bundle::from_twb(&wrap(&code)), Err(ArtifactError::Malformed(_))));
     // Nesting without end.
-    assert!(matches!(Artifact::from_twb(&wrap(&[0x91; 1 << 20])), Err(ArtifactError::Malformed(_))));
+    assert!(matches!(Bundle::from_twb(&wrap(&[0x91; 1 << 20])), Err(ArtifactError::Malformed(_))));
 }
 
 #[test]
 fn foreign_files_say_what_they_are() {
-    assert_eq!(Artifact::from_twb(b"\x7fELF...."), Err(ArtifactError::NotABundle));
-    assert_eq!(Artifact::from_twb(b""), Err(ArtifactError::Truncated { expected: 28, found: 0 }));
+    assert_eq!(Bundle::from_twb(b"\x7fELF...."), Err(ArtifactError::NotABundle));
+    assert_eq!(Bundle::from_twb(b""), Err(ArtifactError::Truncated { expected: 28, found: 0 }));
     let mut newer = sample().to_twb().unwrap();
-    newer[8] = 2;
+    newer[8] = 3;
     assert_eq!(
-        Artifact::from_twb(&newer).unwrap_err().to_string(),
-        "the bundle has format version 2, this program reads version 1"
+        Bundle::from_twb(&newer).unwrap_err().to_string(),
+        "the bundle has format version 3, this program reads version 2"
     );
     let mut longer = sample().to_twb().unwrap();
     longer.push(0);
-    assert_eq!(Artifact::from_twb(&longer), Err(ArtifactError::Trailing { extra: 1 }));
+    assert_eq!(Bundle::from_twb(&longer), Err(ArtifactError::Trailing { extra: 1 }));
     let mut other = sample().to_twb().unwrap();
     *other.last_mut().unwrap() ^= 1;
-    assert_eq!(Artifact::from_twb(&other), Err(ArtifactError::Damaged));
+    assert_eq!(Bundle::from_twb(&other), Err(ArtifactError::Damaged));
 }
 
 #[test]
 fn contradictions_are_refused_both_ways() {
-    let broken = |change: fn(&mut Artifact)| {
-        let mut artifact = sample();
-        change(&mut artifact);
-        let error = artifact.to_twb().unwrap_err();
-        let read = Artifact::from_twb(&wrap(&rmp_serde::to_vec_named(&artifact).unwrap())).unwrap_err();
+    let broken = |change: fn(&mut Bundle)| {
+        let mut bundle = sample();
+        change(&mut bundle);
+        let error = bundle.to_twb().unwrap_err();
+        let read = Bundle::from_twb(&wrap(&rmp_serde::to_vec_named(&bundle).unwrap())).unwrap_err();
         assert_eq!(error, read);
-        error.to_string()
+        error.to_string().strip_prefix("the bundle contradicts itself: ").unwrap().to_owned()
     };
+    fn kernel(bundle: &mut Bundle) -> &mut KernelInfo {
+        &mut bundle.parts[0].artifact.kernels[0]
+    }
+    let twice = |bundle: &mut Bundle| {
+        let copy = kernel(bundle).clone();
+        bundle.parts[0].artifact.kernels.push(copy);
+    };
+    assert_eq!(broken(twice), "two kernels are called `ring_shift`");
     assert_eq!(
-        broken(|artifact| artifact.kernels.push(artifact.kernels[0].clone())),
-        "the bundle contradicts itself: two kernels are called `ring_shift`"
+        broken(|bundle| kernel(bundle).args[1].offset = 196),
+        "kernel `ring_shift`: argument `send` at byte 196 begins before byte 200"
+    );
+    assert!(broken(|bundle| kernel(bundle).block[1] = 0).ends_with("has no threads"));
+    assert!(broken(|bundle| kernel(bundle).name.clear()).ends_with("it has no name"));
+    assert_eq!(broken(|bundle| bundle.parts.clear()), "it has code for no target");
+    assert_eq!(broken(|bundle| bundle.parts.push(bundle.parts[0].clone())), "it has code for gfx950 twice");
+    assert_eq!(broken(|bundle| bundle.parts[0].launches.clear()), "it has 0 launches for gfx950 and 1 run blocks");
+    assert_eq!(
+        broken(|bundle| bundle.parts[0].launches[0] = None),
+        "the run block of `ring_shift` has no launch for gfx950"
     );
     assert_eq!(
-        broken(|artifact| artifact.kernels[0].args[1].offset = 196),
-        "the bundle contradicts itself: kernel `ring_shift`: argument `send` at byte 196 begins before byte 200"
+        broken(|bundle| bundle.cases[0].targets = Some(vec![])),
+        "the run block of `ring_shift` has a launch for gfx950, which it does not allow"
     );
-    assert!(broken(|artifact| artifact.kernels[0].block[1] = 0).ends_with("has no threads"));
-    assert!(broken(|artifact| artifact.kernels[0].name.clear()).ends_with("it has no name"));
+    assert_eq!(
+        broken(|bundle| bundle.cases[0].kernel = "other".to_owned()),
+        "the run block of `other` launches `ring_shift` on gfx950"
+    );
+    let unsaid = "the run block of `ring_shift` does not say what each buffer holds after its launch on gfx950";
+    fn after(bundle: &mut Bundle) -> &mut Vec<Vec<u32>> {
+        &mut bundle.parts[0].launches[0].as_mut().unwrap().after
+    }
+    assert_eq!(broken(|bundle| after(bundle)[1][0] = 2), unsaid);
+    assert_eq!(broken(|bundle| after(bundle)[1].clear()), unsaid);
+    assert_eq!(broken(|bundle| drop(after(bundle).pop())), unsaid);
+    assert_eq!(
+        broken(|bundle| bundle.cases[0].ranks[1].buffers[0].before = 2),
+        "a run block of `ring_shift` names a content of `send` that is not there"
+    );
+    let no_ranks = |bundle: &mut Bundle| {
+        bundle.cases[0].ranks.clear();
+        after(bundle).clear();
+    };
+    assert_eq!(broken(no_ranks), "a run block of `ring_shift` has no ranks");
 }
 
 #[test]
 fn sizes_do_not_overflow() {
-    let mut kernel = sample().kernels.remove(0);
+    let mut kernel = artifact().kernels.remove(0);
     assert_eq!((kernel.args_bytes(), kernel.threads_per_block()), (224, 64));
     kernel.block = [u32::MAX; 3];
     kernel.args[3].offset = u32::MAX;
@@ -179,9 +235,9 @@ fn sizes_do_not_overflow() {
 
 #[test]
 fn the_report_is_the_promised_json() {
-    let json = serde_json::to_string(&sample().to_report()).unwrap();
+    let json = serde_json::to_string(&artifact().to_report()).unwrap();
     let expected = concat!(
-        r#"{"target":"gfx950","copies":[{"kernel":"ring_shift","line":7,"chosen":"sdma_put","#,
+        r#"{"target":"gfx950","copies":[{"kernel":"ring_shift","line":7,"copy":"recv@next <- send by cta","chosen":"sdma_put","#,
         r#""params":{"queue":0,"bytes":256,"signal":true,"a":"z"},"conflicts":[{"buffer":"tile","ways":8}],"candidates":["#,
         r#"{"variant":"sdma_put","verdict":"chosen","reason":"contiguous peer window","#,
         r#""cost":{"picoseconds":6604197,"measured":true}},"#,
@@ -190,7 +246,7 @@ fn the_report_is_the_promised_json() {
         r#"{"variant":"broadcast","verdict":"rejected","reason":"one destination","cost":null}],"suggest":["`tile`: pad it"]}]}"#,
     );
     assert_eq!(json, expected);
-    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), sample().to_report());
+    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), artifact().to_report());
 }
 
 #[test]
@@ -198,6 +254,7 @@ fn a_copy_without_a_carrier_has_null() {
     let copy = CopyReport {
         kernel: "k".to_owned(),
         line: 1,
+        copy: "b <- a by cta".to_owned(),
         chosen: None,
         params: Params::new(),
         conflicts: vec![],
@@ -206,13 +263,13 @@ fn a_copy_without_a_carrier_has_null() {
     };
     assert_eq!(
         serde_json::to_string(&copy).unwrap(),
-        r#"{"kernel":"k","line":1,"chosen":null,"params":{},"candidates":[]}"#
+        r#"{"kernel":"k","line":1,"copy":"b <- a by cta","chosen":null,"params":{},"candidates":[]}"#
     );
 }
 
 #[test]
 fn parameters_are_found_by_name() {
-    let params = sample().report.remove(0).params;
+    let params = artifact().report.remove(0).params;
     assert_eq!(params.get("bytes"), Some(&ParamValue::Int(256)));
     assert_eq!(params.get("absent"), None);
     assert_eq!(serde_json::from_str::<ParamValue>("-3").unwrap(), ParamValue::Int(-3));

@@ -1,28 +1,139 @@
-//! A finished compile as a `.twb` bundle.
+//! Finished compiles as a `.twb` bundle, with the run blocks and what they must leave behind.
 //!
-//! Must hold: a bundle describes every kernel as a launch needs it; what a launch cannot know yet is an error here.
+//! Must hold: a bundle describes every kernel as a launch needs it; what a launch cannot know yet is an error here; a run block
+//! that does not hold on the reference interpreter makes no bundle.
 
-use tilewright_artifact::{Artifact, KernelInfo, SignalFormula};
+use tilewright_artifact::{
+    Artifact, Bundle, CaseBuffer, CaseLaunch, CaseRank, KernelInfo, Part, RunCase, SignalFormula,
+};
 use tilewright_backend_llvm::emit::shared_bytes;
-use tilewright_ir::interp::eval_dim;
-use tilewright_ir::{Dim, Kernel, Name};
+use tilewright_ir::interp::{self, LaunchInput, check_expects, eval_dim, where_lookup};
+use tilewright_ir::{Diagnostic, Dim, Kernel, Module, Name, ParamTy, Run};
 
+use crate::checked::NpyReader;
+use crate::device::{Device, Reference};
 use crate::{Compiled, backend};
 
-/// The bytes of the bundle.
+/// The compile as an artifact: its code, and the kernels whose launch shape is constant.
 ///
 /// # Errors
-/// One sentence: the compile did not go far enough, or a kernel's launch shape is not constant.
-pub fn bundle(compiled: &Compiled) -> Result<Vec<u8>, String> {
+/// One sentence: the compile did not go far enough, or the launch shape of a kernel that no run block gives one is not constant.
+pub fn artifact(compiled: &Compiled) -> Result<Artifact, String> {
     let code = compiled.made.as_ref().and_then(backend::Made::code).ok_or("the backend made no code")?;
-    let kernels = compiled.lowered.kernels().map(|kernel| describe(kernel, compiled, &|_| None));
-    let artifact = Artifact {
-        target: compiled.target.name.to_string(),
-        kernels: kernels.collect::<Result<_, _>>()?,
-        code,
-        report: compiled.report.copies.clone(),
-    };
-    artifact.to_twb().map_err(|e| e.to_string())
+    let has_run = |kernel: &Kernel| compiled.tile.runs().any(|run| run.kernel == kernel.name);
+    let mut kernels = Vec::new();
+    for kernel in compiled.lowered.kernels() {
+        match describe(kernel, compiled, &|_| None) {
+            Ok(info) => kernels.push(info),
+            // Its run blocks give it a shape each.
+            Err(_) if has_run(kernel) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    let report = compiled.report.copies.clone();
+    Ok(Artifact { target: compiled.target.name.to_string(), kernels, code, report })
+}
+
+/// A source compiled for one or several targets, with the run blocks of `module`, which must name kernels of the compiles that
+/// they allow. What each run must leave behind comes from the reference interpreter.
+///
+/// # Errors
+/// Diagnostics of run blocks that cannot be prepared or do not hold; a sentence for what a bundle cannot hold.
+pub fn bundle(
+    source: &str,
+    module: &Module,
+    compiled: &[Compiled],
+    ranks: Option<u32>,
+    npy: NpyReader,
+) -> Result<Bundle, BundleError> {
+    let mut bundle = Bundle { source: source.to_string(), parts: Vec::new(), cases: Vec::new(), contents: Vec::new() };
+    for one in compiled {
+        bundle.parts.push(Part { artifact: artifact(one)?, launches: Vec::new() });
+    }
+    for run in module.runs() {
+        let run = Run { ranks: ranks.or(run.ranks), ..run.clone() };
+        add_case(&mut bundle, &run, compiled, npy)?;
+    }
+    bundle.check().map_err(|e| e.to_string())?;
+    Ok(bundle)
+}
+
+/// Why there is no bundle.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BundleError {
+    /// A run block is wrong.
+    Told(Vec<Diagnostic>),
+    /// Anything else, in one sentence.
+    Words(String),
+}
+
+impl From<String> for BundleError {
+    fn from(words: String) -> Self {
+        BundleError::Words(words)
+    }
+}
+
+impl From<Diagnostic> for BundleError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        BundleError::Told(vec![diagnostic])
+    }
+}
+
+/// Adds a run block and its launches; one that none of the compiles allows is left out.
+fn add_case(bundle: &mut Bundle, run: &Run, compiled: &[Compiled], npy: NpyReader) -> Result<(), BundleError> {
+    let allowed = |one: &Compiled| run.targets.as_ref().is_none_or(|all| all.iter().any(|t| t == one.target.name));
+    let Some(first) = compiled.iter().find(|one| allowed(one)) else { return Ok(()) };
+    let missing = || format!("the run block of `{}` names no kernel of the compile", run.kernel);
+    let kernel = first.tile.kernel(run.kernel.as_str()).ok_or_else(missing)?;
+    let input = interp::prepare(run, kernel, npy).map_err(BundleError::Told)?;
+    let mut case = RunCase { kernel: run.kernel.to_string(), targets: run.targets.clone(), ranks: Vec::new() };
+    for rank in 0..input.ranks as usize {
+        let mut buffers = Vec::new();
+        for (name, bytes) in input.buffers.get(rank).into_iter().flatten() {
+            let before = bundle.keep(bytes);
+            buffers.push(CaseBuffer { name: name.to_string(), element_bytes: element_bytes(kernel, name), before });
+        }
+        case.ranks.push(CaseRank { buffers, scalars: scalars(&input, rank) });
+    }
+    for (index, one) in compiled.iter().enumerate() {
+        let launch = if allowed(one) { Some(launch(bundle, run, one, &input)?) } else { None };
+        if let Some(part) = bundle.parts.get_mut(index) {
+            part.launches.push(launch);
+        }
+    }
+    bundle.cases.push(case);
+    Ok(())
+}
+
+/// The launch of a run block on one target: the kernel's shape there, and what the reference leaves.
+fn launch(bundle: &mut Bundle, run: &Run, compiled: &Compiled, input: &LaunchInput) -> Result<CaseLaunch, BundleError> {
+    let missing = || format!("the run block of `{}` names no kernel of the compile", run.kernel);
+    let written = compiled.tile.kernel(run.kernel.as_str()).ok_or_else(missing)?;
+    let lowered = compiled.lowered.kernel(run.kernel.as_str()).ok_or_else(missing)?;
+    let expected = Reference.launch(compiled, &run.kernel, input)?;
+    check_expects(run, written, input, &expected)?;
+    let mut after = Vec::new();
+    for (before, buffers) in input.buffers.iter().zip(&expected.buffers) {
+        let kept: Vec<u32> =
+            before.keys().map(|name| bundle.keep(buffers.get(name).map_or(&[][..], Vec::as_slice))).collect();
+        after.push(kept);
+    }
+    Ok(CaseLaunch { kernel: describe(lowered, compiled, &where_lookup(input))?, after })
+}
+
+/// Scalars and symbolic extents of one rank, by name.
+pub(crate) fn scalars(input: &LaunchInput, rank: usize) -> Vec<(String, u64)> {
+    let scalars = input.scalars.get(rank).into_iter().flatten().map(|(name, bits)| (name.to_string(), *bits));
+    let wheres = input.wheres.iter().map(|(name, value)| (name.to_string(), *value as u64));
+    scalars.chain(wheres).collect()
+}
+
+/// Bytes of one element of a buffer argument, at least 1.
+fn element_bytes(kernel: &Kernel, name: &Name) -> u32 {
+    match kernel.params.iter().find(|param| param.name == *name).map(|param| &param.ty) {
+        Some(ParamTy::Buffer(ty)) => (ty.dtype.bits() / 8).max(1),
+        _ => 1,
+    }
 }
 
 /// One kernel as a launch needs it, with the values of `where` parameters that are known.

@@ -25,9 +25,9 @@ pub mod ptxas;
 pub mod render;
 pub mod report;
 pub mod session;
-pub mod table;
 
 pub use compile::{Compiled, Options, compile_module, compile_text, parse_and_verify, run_passes};
 pub use tilewright_artifact as artifact;
+pub use tilewright_artifact::table;
 pub use tilewright_ir as ir;
 pub use tilewright_target::lookup as target;

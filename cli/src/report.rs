@@ -1,6 +1,6 @@
-//! The copy report: from the decisions of `passes` to the data of `artifact`, and to text.
+//! The copy report: from the decisions of `passes` to the data of `artifact`, and to JSON.
 //!
-//! Must hold: the JSON form is exactly the serialised `artifact::Report`; the table shows everything that the JSON holds.
+//! Must hold: the JSON form is exactly the serialised `artifact::Report`.
 
 use tilewright_artifact::{
     CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict,
@@ -10,7 +10,6 @@ use tilewright_passes::select;
 use tilewright_target::Basis;
 
 use crate::Compiled;
-use crate::table::{table as aligned, time};
 
 /// The decisions as the data that is kept and printed. `text` is the source, for line numbers.
 pub fn report(target: &str, decisions: &[CopyDecision], text: &str) -> Report {
@@ -33,6 +32,7 @@ fn copy_report(decision: &CopyDecision, lines: &LineStarts) -> CopyReport {
     CopyReport {
         kernel: decision.kernel.to_string(),
         line: lines.line(decision.span.lo),
+        copy: decision.copy.clone(),
         chosen: Some(decision.chosen.to_string()),
         params,
         conflicts: decision
@@ -87,54 +87,16 @@ impl LineStarts {
     }
 }
 
+/// The report for people: a head for each copy, then one line for each candidate and for each suggestion.
+pub fn table(compiled: &Compiled, name: &str) -> String {
+    tilewright_artifact::report_text(&compiled.report, name)
+}
+
 /// The report as JSON, with a newline at the end.
 pub fn json(report: &Report) -> String {
     // Plain data with string keys: this cannot fail; if it ever did, `null` parses and is visibly wrong.
     let text = serde_json::to_string_pretty(report).unwrap_or_else(|_| "null".to_string());
     format!("{text}\n")
-}
-
-/// The report for people: a head for each copy (place, copy, what was taken, how it gets on at the banks of shared memory),
-/// then one line for each candidate and for each suggestion.
-pub fn table(compiled: &Compiled, name: &str) -> String {
-    let report = &compiled.report;
-    if report.copies.is_empty() {
-        return format!("no copies in {name} for {}\n", report.target);
-    }
-    let mut out = String::new();
-    for (copy, decision) in report.copies.iter().zip(&compiled.decisions) {
-        out.push_str(&head(copy, &decision.copy, &report.target, name));
-        let rows: Vec<Vec<String>> = copy.candidates.iter().map(row).collect();
-        out.push_str(&aligned(&rows, 4));
-        copy.suggest.iter().for_each(|text| out.push_str(&format!("    suggest: {text}\n")));
-        out.push('\n');
-    }
-    let costs = || report.copies.iter().flat_map(|copy| &copy.candidates).filter_map(|c| c.cost);
-    if costs().any(|cost| !cost.measured) {
-        out.push_str("? this cost rests on figures that nobody has measured on this chip\n");
-    }
-    out
-}
-
-/// `ring_shift.tile:9: copy recv@next <- send by cta` and what was taken.
-fn head(copy: &CopyReport, words: &str, target: &str, name: &str) -> String {
-    let params: Vec<String> = copy.params.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    let params = if params.is_empty() { String::new() } else { format!(" ({})", params.join(", ")) };
-    let chosen = copy.chosen.as_deref().unwrap_or("nothing fits");
-    let banks = |c: &ConflictReport| match c.ways {
-        0 | 1 => format!("`{}` without bank conflicts", c.buffer),
-        ways => format!("`{}` with {ways}-way bank conflicts", c.buffer),
-    };
-    let banks: Vec<String> = copy.conflicts.iter().map(banks).collect();
-    let banks = if banks.is_empty() { String::new() } else { format!("  shared memory: {}\n", banks.join(", ")) };
-    format!("{name}:{}: copy {words}\n  in `{}` on {target}: {chosen}{params}\n{banks}", copy.line, copy.kernel)
-}
-
-fn row(candidate: &CandidateReport) -> Vec<String> {
-    let cost = candidate
-        .cost
-        .map_or("-".to_string(), |cost| format!("{}{}", time(cost.picoseconds), if cost.measured { "" } else { "?" }));
-    vec![candidate.variant.clone(), candidate.verdict.to_string(), cost, candidate.reason.clone()]
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Launches on one simulated node and their ends: what the first one leaves (signals, queues, memory) is what the next one
 //! meets; a rank ends by itself.
 
-use tilewright::artifact::{Artifact, KernelInfo};
+use tilewright::artifact::KernelInfo;
 use tilewright::backend::Want;
-use tilewright::bundle::bundle;
+use tilewright::bundle::artifact;
 use tilewright::{Options, compile_text};
 use tilewright_runtime::device::sim::{SimNode, SimOptions};
 use tilewright_runtime::device::{Launch, RankArgs};
@@ -33,7 +33,7 @@ const SHIFT: &str =
 fn compiled(target: &'static Target) -> (Vec<u8>, KernelInfo) {
     let options = Options { want: Want::finished(target), ..Options::default() };
     let compiled = compile_text(SHIFT, target, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-    let info = Artifact::from_twb(&bundle(&compiled).expect("a bundle")).expect("just written").kernels.swap_remove(0);
+    let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
     (compiled.made.and_then(|made| made.object).expect("machine code"), info)
 }
 
@@ -111,7 +111,7 @@ const FORGETFUL: &str = "kernel forgetful(comm: devcomm, send: window<u8>[65536]
 fn a_rank_that_ends_with_a_copy_in_flight_is_a_fault_then() {
     let options = Options { want: Want::finished(&GFX950), ..Options::default() };
     let compiled = compile_text(FORGETFUL, &GFX950, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-    let info = Artifact::from_twb(&bundle(&compiled).expect("a bundle")).expect("just written").kernels.swap_remove(0);
+    let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
     let object = compiled.made.and_then(|made| made.object).expect("machine code");
     let buffer = |name: &str| (name.to_string(), vec![1; 65536]);
     let args = RankArgs { buffers: vec![buffer("send"), buffer("recv")], scalars: Vec::new() };

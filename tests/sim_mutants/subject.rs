@@ -6,9 +6,9 @@
 //! What must hold: the kernel itself meets what its run block expects and leaves the same bytes under every seed.
 
 use indexmap::IndexMap;
-use tilewright::artifact::{Artifact, KernelInfo};
+use tilewright::artifact::KernelInfo;
 use tilewright::backend::Want;
-use tilewright::bundle::bundle;
+use tilewright::bundle::artifact;
 use tilewright::{Compiled, Options, compile_text};
 use tilewright_ir::interp::{LaunchInput, LaunchOutput, check_expects, prepare};
 use tilewright_ir::{Name, Run};
@@ -48,8 +48,7 @@ impl Subject {
         let kernel = compiled.tile.kernel(run.kernel.as_str()).expect("the run block's kernel").clone();
         let npy = |_: &str| Err("no files here".to_string());
         let input = prepare(&run, &kernel, &npy).unwrap_or_else(|all| panic!("{name}: {all:#?}"));
-        let twb = bundle(&compiled).expect("a bundle");
-        let info = Artifact::from_twb(&twb).expect("just written").kernels.swap_remove(0);
+        let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
         let args = rank_args(&input);
         let max_steps = SimOptions::default().max_steps;
         let mut subject =

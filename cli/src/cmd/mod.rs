@@ -12,6 +12,7 @@ mod layout;
 mod opt;
 mod report;
 mod run;
+mod runs;
 mod targets;
 
 use std::ffi::OsString;

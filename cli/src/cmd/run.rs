@@ -7,6 +7,7 @@ use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Module, Run};
 use tilewright_target::Target;
 
+use super::runs::{self, allows};
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
 use crate::backend::Want;
 use crate::checked::{Checked, Trial, check};
@@ -87,7 +88,7 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     }
     let compiled = input.compile_part(
         session,
-        part(&module, target),
+        runs::runnable(&module, target),
         target,
         (Want::finished(target), true, args.sdma_debug),
         &mut (),
@@ -100,11 +101,6 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     };
     session.print(&text);
     Ok(())
-}
-
-/// Does the run block allow the target?
-fn allows(run: &Run, target: &Target) -> bool {
-    run.targets.as_ref().is_none_or(|targets| targets.iter().any(|name| name == target.name))
 }
 
 /// The target to run on: what was asked for, the default, or the first that a run block allows.
@@ -139,18 +135,6 @@ fn choose_device(args: &Args, target: &Target) -> Result<&'static dyn Device, St
     let without =
         || Stop::Usage(format!("--unchecked is for the simulator; {} has no checks to leave out", device.name()));
     unchecked(device).ok_or_else(without)
-}
-
-/// The run blocks that the target is allowed, and their kernels: others need not compile for it.
-fn part(module: &Module, target: &Target) -> Module {
-    let mut part = module.clone();
-    part.items.retain(|item| match item {
-        tilewright_ir::Item::Run(run) => allows(run, target),
-        tilewright_ir::Item::Kernel(kernel) => {
-            module.runs().any(|run| run.kernel == kernel.name && allows(run, target))
-        }
-    });
-    part
 }
 
 /// What came of one run block: over all seeds.
