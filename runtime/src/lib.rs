@@ -15,6 +15,7 @@ pub mod launch;
 pub mod memory;
 pub mod rank;
 pub mod signals;
+pub mod times;
 
 pub use launch::{LaunchError, check_launch, check_queues};
 pub use memory::{GuardDamage, GuardedBuffer, MemoryImage};

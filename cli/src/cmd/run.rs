@@ -1,17 +1,20 @@
 //! `tilewright run`: compiles, runs the run blocks, compares with the reference interpreter, and says how each copy went.
 
+mod times;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Module, Run};
+use tilewright_runtime::times::summary;
 use tilewright_target::Target;
 
 use super::runs::{self, allows};
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
 use crate::backend::Want;
 use crate::checked::{Checked, Trial, check};
-use crate::device::{DEVICES, Device, default_device, device, unchecked};
+use crate::device::{DEVICES, Device, Timed, Times, default_device, device, unchecked};
 use crate::session::Session;
 use crate::{Compiled, files, report};
 
@@ -47,6 +50,9 @@ pub(super) struct Args {
     /// Give a launch up after this many statements or instructions, over all ranks and blocks
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS)]
     max_steps: u64,
+    /// Write what happened when, in virtual time, as a trace for ui.perfetto.dev; of the first seed, on sim
+    #[arg(long, value_name = "OUT")]
+    trace: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(super) json: bool,
@@ -93,7 +99,13 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         (Want::finished(target), true, args.sdma_debug),
         &mut (),
     )?;
-    let outcomes = run_all((args, device), &input, &compiled, session)?;
+    if args.trace.is_some() && device.name() != "sim" {
+        return Err(Stop::Usage(format!("--trace is of the simulator's virtual time, which {} has none of", device.name())));
+    }
+    let mut outcomes = run_all((args, device), &input, &compiled, session)?;
+    if let Some(path) = &args.trace {
+        times::write_trace(path, (&input.name, args.seed), &compiled, &mut outcomes, session)?;
+    }
     let text = if args.json {
         as_json((args, device), &input, &compiled, &outcomes)
     } else {
@@ -141,6 +153,8 @@ fn choose_device(args: &Args, target: &Target) -> Result<&'static dyn Device, St
 struct Outcome<'a> {
     run: &'a Run,
     checked: Checked,
+    /// Of the first seed.
+    times: Times,
 }
 
 fn run_all<'a>(
@@ -154,11 +168,16 @@ fn run_all<'a>(
     let mut outcomes = Vec::new();
     let mut failed = false;
     for run in compiled.tile.runs() {
-        let mut last = None;
+        let (mut last, mut times) = (None, Times::default());
         for seed in args.seed..=args.seed.saturating_add(args.seeds - 1) {
             let (ranks, max_steps) = (args.ranks, args.max_steps);
             let trial = Trial { run, ranks, seed, max_steps, npy: &npy, alone: args.alone };
-            match check(compiled, device, &trial) {
+            // What one seed takes stands for all: nothing of it is chance but who comes first.
+            let timed = (device.name() == "sim" && seed == args.seed)
+                .then(|| Timed::new(!args.unchecked, args.trace.is_some()));
+            let found = check(compiled, timed.as_ref().map_or(device, |timed| timed), &trial);
+            times = timed.map_or(times, |timed| timed.take());
+            match found {
                 Ok(checked) => {
                     // What one seed has told needs no second telling.
                     if last.is_none() {
@@ -174,7 +193,7 @@ fn run_all<'a>(
                 }
             }
         }
-        outcomes.extend(last.map(|checked| Outcome { run, checked }));
+        outcomes.extend(last.map(|checked| Outcome { run, checked, times }));
     }
     if failed { Err(Stop::Told) } else { Ok(outcomes) }
 }
@@ -182,7 +201,7 @@ fn run_all<'a>(
 /// The copy report, then a line for each run block.
 fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
     let mut out = report::table(compiled, &input.name);
-    for Outcome { run, checked } in outcomes {
+    for Outcome { run, checked, times } in outcomes {
         let against = match (device.name(), args.alone) {
             ("reference", _) => "by the reference",
             (_, true) => "alone",
@@ -197,6 +216,7 @@ fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
             compiled.target.name,
             device.name(),
         ));
+        out.push_str(&summary(compiled.target, &times.ranks));
     }
     out
 }
@@ -204,8 +224,12 @@ fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
 fn as_json((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
     let runs: Vec<_> = outcomes
         .iter()
-        .map(|Outcome { run, checked }| {
-            json!({ "kernel": run.kernel.as_str(), "ranks": checked.ranks, "bytes": checked.bytes, "ok": true })
+        .map(|Outcome { run, checked, times }| {
+            let mut about = json!({ "kernel": run.kernel.as_str(), "ranks": checked.ranks, "bytes": checked.bytes, "ok": true });
+            if !times.ranks.is_empty() {
+                about["virtual_time"] = times::json(&times.ranks);
+            }
+            about
         })
         .collect();
     let all = json!({

@@ -47,11 +47,11 @@ pub(super) fn charge(memory: &mut Memory, wave: &mut Wave, line: impl FnOnce() -
     }
 }
 
-/// A branch went back.
-pub(super) fn went_back(port: &mut Port<'_>) {
+/// The branch at `branch` went back.
+pub(super) fn went_back(port: &mut Port<'_>, branch: u64) {
     let Port { wave, pending, memory, .. } = port;
     if let Some(timer) = &mut memory.time {
-        timer.went_back(&mut pending.clock, || whole_hash(wave));
+        timer.went_back(&mut pending.clock, wave.pc, branch, || whole_hash(wave));
     }
 }
 

@@ -3,8 +3,6 @@
 //! What must hold here: a recorder never grows beyond [`MAX_EVENTS`]; what it leaves out it counts. On one lane slices lie
 //! one after the other or inside each other, never across.
 
-use std::rc::Rc;
-
 use crate::sdma::QueueId;
 
 /// Most slices and arrows that a trace keeps.
@@ -104,13 +102,13 @@ pub struct Trace {
     pub lanes: Vec<Lane>,
     /// Events that were left out because there were more than [`MAX_EVENTS`].
     pub cut: u64,
-    lines: Vec<(Rc<str>, u32)>,
+    lines: Vec<(String, u32)>,
 }
 
 impl Trace {
     /// File and line behind a slice's number.
     pub fn line(&self, number: u32) -> Option<(&str, u32)> {
-        self.lines.get(number as usize).map(|(file, line)| (&**file, *line))
+        self.lines.get(number as usize).map(|(file, line)| (file.as_str(), *line))
     }
 
     /// Puts words in the place of addresses: `describe` knows what lies there.
@@ -199,9 +197,9 @@ impl Recorder {
 
     /// The number of a source line.
     pub(super) fn number(&mut self, file: &str, line: u32) -> u32 {
-        let known = self.trace.lines.iter().position(|(name, number)| *number == line && **name == *file);
+        let known = self.trace.lines.iter().position(|(name, number)| *number == line && name == file);
         let index = known.unwrap_or_else(|| {
-            self.trace.lines.push((Rc::from(file), line));
+            self.trace.lines.push((file.to_owned(), line));
             self.trace.lines.len() - 1
         });
         index as u32

@@ -33,6 +33,11 @@ pub(crate) struct WaveClock {
 /// Where a wave was when it last went back in its code after a poll.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
+    /// The first instruction of the loop, and the last one that is known to belong to it.
+    first: u64,
+    last: u64,
+    /// When the wave came into the loop.
+    since: u64,
     /// Its registers as a number.
     hash: u64,
     at: u64,
@@ -103,7 +108,13 @@ impl Timer {
         let (occupied, latency) = self.shape(op, unit, memory);
         clock.at = clock.at.max(clock.path);
         clock.path = clock.at + self.costs.cycles(occupied);
-        let (issued, latency) = (clock.path, self.costs.cycles(latency));
+        let latency = self.costs.cycles(latency);
+        // A wave that polls looks all the time, however seldom the schedule lets it: it sees what it waits for when that comes.
+        let polls = clock.anchor.filter(|loops| (loops.first..=loops.last).contains(&op.pc) && op.what == What::Load);
+        let issued = polls.map_or(clock.path, |loops| loops.since);
+        if polls.is_none() {
+            clock.anchor = None;
+        }
         let from = clock.lane.map(|lane| Point { lane, at: clock.at });
         let by = Stamp { at: issued + latency, from, line: clock.line };
         op.time = OpTime { issued, latency, at: issued + latency, found: None, address: 0, by };
@@ -215,14 +226,15 @@ impl Timer {
         }
     }
 
-    /// The wave went back in its code; `hash` gives its registers as a number.
-    pub(crate) fn went_back(&mut self, clock: &mut WaveClock, hash: impl FnOnce() -> u64) {
+    /// The wave went back in its code, from `last` to `first`; `hash` gives its registers as a number.
+    pub(crate) fn went_back(&mut self, clock: &mut WaveClock, first: u64, last: u64, hash: impl FnOnce() -> u64) {
         // Only what looks at memory that others change can be waiting.
         if !std::mem::take(&mut clock.polled) {
             return;
         }
         let hash = hash();
-        if let Some(anchor) = clock.anchor.filter(|anchor| anchor.hash == hash) {
+        let known = clock.anchor.filter(|anchor| anchor.first == first);
+        if let Some(anchor) = known.filter(|anchor| anchor.hash == hash) {
             (clock.at, clock.path, clock.waited) = (anchor.at, anchor.path, anchor.waited);
             (clock.line, clock.line_since) = (anchor.line, anchor.line_since);
             if let (Some(lane), Some(trace)) = (clock.lane, &mut self.trace) {
@@ -235,7 +247,8 @@ impl Timer {
             _ => (0, 0),
         };
         let WaveClock { at, path, waited, line, line_since, .. } = *clock;
-        clock.anchor = Some(Anchor { hash, at, path, waited, line, line_since, mark });
+        let (since, last) = known.map_or((at, last), |known| (known.since, known.last.max(last)));
+        clock.anchor = Some(Anchor { first, last, since, hash, at, path, waited, line, line_since, mark });
     }
 
     /// The wave sleeps for so many times 64 cycles.
