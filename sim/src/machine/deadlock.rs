@@ -182,6 +182,6 @@ fn scalar_hash(state: &WaveState) -> u64 {
 }
 
 /// All that decides what a wave does next, but for memory, as a number.
-pub(super) fn whole_hash(state: &WaveState) -> u64 {
+fn whole_hash(state: &WaveState) -> u64 {
     state.vgprs.iter().flatten().fold(scalar_hash(state), |hash, word| fold(hash, *word))
 }

@@ -152,7 +152,6 @@ impl Sim {
                 Run::Alu(_) | Run::Control => {
                     let effect = control::execute(port.wave, &step.inst, checks).map_err(|f| f.pc(pc))?;
                     match effect {
-                        Effect::Jumped { back: true } if timed => time::went_back(&mut port, pc),
                         Effect::Next | Effect::Jumped { .. } => {}
                         Effect::Wait { vm, lgkm } => {
                             let waits = port.wave.vmcnt > vm || port.wave.lgkmcnt > lgkm;

@@ -5,7 +5,6 @@
 use std::rc::Rc;
 
 use super::Sim;
-use super::deadlock::whole_hash;
 use super::group::{Status, Wave};
 use super::ports::Engines;
 use crate::isa::{Inst, Operand};
@@ -44,14 +43,6 @@ pub(super) fn charge(memory: &mut Memory, wave: &mut Wave, line: impl FnOnce() -
     if timer.traces() {
         let line = line();
         timer.at_line(&mut wave.pending.clock, line.as_ref().map(|(file, line)| (file.as_str(), *line)));
-    }
-}
-
-/// The branch at `branch` went back.
-pub(super) fn went_back(port: &mut Port<'_>, branch: u64) {
-    let Port { wave, pending, memory, .. } = port;
-    if let Some(timer) = &mut memory.time {
-        timer.went_back(&mut pending.clock, wave.pc, branch, || whole_hash(wave));
     }
 }
 

@@ -8,7 +8,7 @@
 //!   for it.
 //! - What synchronises leaves a [`Stamp`]: atomics, stores past the caches, and what engines write to signals and read positions.
 //!   A load of stamped memory is complete no earlier than if it had been issued at the stamp. So a poll takes until what it waits
-//!   for has happened, however often the schedule lets it look: a turn of a loop that changed no register costs nothing.
+//!   for has happened, however often the schedule lets it look: looking again costs nothing.
 //! - An engine takes packets one after the other: `link` has the wires, `engine` what packets cost. One that was idle starts a
 //!   while after the doorbell; a busy one loses a moment at each doorbell. That gives both clocks of the cost table: latency from
 //!   idle, and streaming.

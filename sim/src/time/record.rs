@@ -180,18 +180,14 @@ impl Recorder {
         }
     }
 
-    /// How many slices and arrows a lane has.
-    pub(super) fn mark(&self, lane: u32) -> (usize, usize) {
-        self.trace.lanes.get(lane as usize).map_or((0, 0), |lane| (lane.slices.len(), lane.arrows.len()))
-    }
-
-    /// Takes back what a lane got since `mark`.
-    pub(super) fn back(&mut self, lane: u32, mark: (usize, usize)) {
-        if let Some(lane) = self.trace.lanes.get_mut(lane as usize) {
-            let dropped = lane.slices.len().saturating_sub(mark.0) + lane.arrows.len().saturating_sub(mark.1);
-            self.events = self.events.saturating_sub(dropped as u64);
-            lane.slices.truncate(mark.0);
-            lane.arrows.truncate(mark.1);
+    /// Takes back what a lane shows from `at` on.
+    pub(super) fn back(&mut self, lane: u32, at: u64) {
+        let Some(lane) = self.trace.lanes.get_mut(lane as usize) else { return };
+        while lane.slices.pop_if(|slice| slice.start >= at).is_some() {
+            self.events = self.events.saturating_sub(1);
+        }
+        if let Some(slice) = lane.slices.last_mut() {
+            slice.end = slice.end.min(at);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A wave's time: its instructions, its operations in flight, and the polls that it goes round in.
 //!
-//! What must hold here: with no timer nothing of this is reached but a comparison with zero; a turn of a loop that changed no
-//! register takes no time and leaves nothing in the trace.
+//! What must hold here: with no timer nothing of this is reached but a comparison with zero; a look
+//! that a poll repeats takes no time and leaves nothing in the trace.
 
 use std::rc::Rc;
 
@@ -25,27 +25,30 @@ pub(crate) struct WaveClock {
     lane: Option<u32>,
     line: Option<u32>,
     line_since: u64,
-    /// Whether it loaded past the caches since the last turn of a loop.
-    polled: bool,
-    anchor: Option<Anchor>,
+    /// Loads past the caches since it last did anything else with memory: what it may be polling.
+    polls: [Option<Poll>; POLLS],
+    /// The latest moment that one of them has shown.
+    seen: u64,
 }
 
-/// Where a wave was when it last went back in its code after a poll.
+/// Places that a wave looks at in one loop: two are usual, a queue's committed position and its read position.
+const POLLS: usize = 4;
+
+/// A load that may be the first look of a poll.
 #[derive(Clone, Copy, Debug)]
-struct Anchor {
-    /// The first instruction of the loop, and the last one that is known to belong to it.
-    first: u64,
-    last: u64,
-    /// When the wave came into the loop.
-    since: u64,
-    /// Its registers as a number.
-    hash: u64,
+struct Poll {
+    /// Where, and for which lanes.
+    range: (u64, u64),
+    lanes: u64,
+    /// When.
     at: u64,
-    path: u64,
-    waited: u64,
-    line: Option<u32>,
-    line_since: u64,
-    mark: (usize, usize),
+}
+
+impl Poll {
+    /// Whether `op` looks at the same again, perhaps for fewer lanes.
+    const fn holds(&self, op: &Operation) -> bool {
+        op.global & !self.lanes == 0 && self.range.0 <= op.range.0 && op.range.1 <= self.range.1
+    }
 }
 
 /// Times of an operation in flight.
@@ -104,21 +107,40 @@ impl Timer {
     }
 
     /// An operation is put into flight: it takes its place on the path to memory, and will be complete at `op.time.at`.
-    pub(crate) fn issue(&self, clock: &mut WaveClock, op: &mut Operation, unit: Unit, memory: &Memory) {
+    pub(crate) fn issue(&mut self, clock: &mut WaveClock, op: &mut Operation, unit: Unit, memory: &Memory) {
+        let first = self.look_again(clock, op);
         let (occupied, latency) = self.shape(op, unit, memory);
         clock.at = clock.at.max(clock.path);
         clock.path = clock.at + self.costs.cycles(occupied);
-        let latency = self.costs.cycles(latency);
-        // A wave that polls looks all the time, however seldom the schedule lets it: it sees what it waits for when that comes.
-        let polls = clock.anchor.filter(|loops| (loops.first..=loops.last).contains(&op.pc) && op.what == What::Load);
-        let issued = polls.map_or(clock.path, |loops| loops.since);
-        if polls.is_none() {
-            clock.anchor = None;
-        }
+        let (issued, latency) = (first.unwrap_or(clock.path), self.costs.cycles(latency));
         let from = clock.lane.map(|lane| Point { lane, at: clock.at });
         let by = Stamp { at: issued + latency, from, line: clock.line };
         op.time = OpTime { issued, latency, at: issued + latency, found: None, address: 0, by };
-        clock.polled |= op.scope.through() && op.global != 0;
+    }
+
+    /// A wave that polls looks all the time, however seldom the schedule lets it, and sees what it waits for when that comes. So
+    /// the second look and all further ones are issued when the first one was, which is the answer; the wave itself goes on from
+    /// there, or from the latest that it has seen meanwhile.
+    fn look_again(&mut self, clock: &mut WaveClock, op: &Operation) -> Option<u64> {
+        if op.what != What::Load || !op.scope.through() || op.global == 0 {
+            // Scalar loads and lane permutations are part of many a loop; what changes memory or brings data is not.
+            if !matches!(op.what, What::ScalarLoad | What::Deliver) {
+                (clock.polls, clock.seen) = ([None; POLLS], 0);
+            }
+            return None;
+        }
+        if let Some(first) = clock.polls.iter().flatten().find(|poll| poll.holds(op)) {
+            clock.at = first.at.max(clock.seen);
+            clock.path = clock.at;
+            clock.line_since = clock.line_since.min(clock.at);
+            if let (Some(lane), Some(trace)) = (clock.lane, &mut self.trace) {
+                trace.back(lane, clock.at);
+            }
+            return Some(first.at);
+        }
+        clock.polls.rotate_right(1);
+        clock.polls[0] = Some(Poll { range: op.range, lanes: op.global, at: clock.at });
+        None
     }
 
     /// Cycles for which an operation occupies the path to memory, and from there to its completion.
@@ -216,7 +238,11 @@ impl Timer {
         let start = clock.at.max(op.time.issued);
         clock.at = clock.at.max(op.time.at);
         let (end, address) = (clock.at, Some(op.time.address));
-        let Some(found) = op.time.found.take().filter(|found| start < found.at) else { return };
+        let Some(found) = op.time.found.take() else { return };
+        clock.seen = clock.seen.max(found.at + op.time.latency);
+        if found.at <= start {
+            return;
+        }
         clock.waited += end - start;
         let (Some(lane), Some(trace)) = (clock.lane, &mut self.trace) else { return };
         let name = "wait for {}".to_owned();
@@ -224,31 +250,6 @@ impl Timer {
         if let Some(from) = found.from {
             trace.arrow(lane, Arrow { from, at: end, name: "seen" });
         }
-    }
-
-    /// The wave went back in its code, from `last` to `first`; `hash` gives its registers as a number.
-    pub(crate) fn went_back(&mut self, clock: &mut WaveClock, first: u64, last: u64, hash: impl FnOnce() -> u64) {
-        // Only what looks at memory that others change can be waiting.
-        if !std::mem::take(&mut clock.polled) {
-            return;
-        }
-        let hash = hash();
-        let known = clock.anchor.filter(|anchor| anchor.first == first);
-        if let Some(anchor) = known.filter(|anchor| anchor.hash == hash) {
-            (clock.at, clock.path, clock.waited) = (anchor.at, anchor.path, anchor.waited);
-            (clock.line, clock.line_since) = (anchor.line, anchor.line_since);
-            if let (Some(lane), Some(trace)) = (clock.lane, &mut self.trace) {
-                trace.back(lane, anchor.mark);
-            }
-            return;
-        }
-        let mark = match (clock.lane, &self.trace) {
-            (Some(lane), Some(trace)) => trace.mark(lane),
-            _ => (0, 0),
-        };
-        let WaveClock { at, path, waited, line, line_since, .. } = *clock;
-        let (since, last) = known.map_or((at, last), |known| (known.since, known.last.max(last)));
-        clock.anchor = Some(Anchor { first, last, since, hash, at, path, waited, line, line_since, mark });
     }
 
     /// The wave sleeps for so many times 64 cycles.
