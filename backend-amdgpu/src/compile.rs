@@ -8,14 +8,10 @@ use tilewright_artifact::{ArgInfo, ArgKind};
 use tilewright_backend_llvm::emit::{ArgumentKind, Emission, Lowerings, Source, arguments, emit_module};
 use tilewright_backend_llvm::{Emitted, Error, Machine, MachineSpec, OptLevel, Output};
 use tilewright_ir::{Kernel, Module, Span};
-use tilewright_target::{Target, Vendor};
+use tilewright_target::{Target, WaitCounters};
 
 use crate::hooks::AmdHooks;
 use crate::link::{LinkError, LinkerChoice, link};
-
-/// Instructions that LLVM 22.1 must not use: it selects `v_fma_mixlo_f16 a, b, 0` for `f16(a * b)`, which turns a product of
-/// -0 into +0.
-const EXACT_FEATURES: &str = "-fma-mix-insts";
 
 /// What to make.
 #[derive(Debug, Clone)]
@@ -89,15 +85,11 @@ impl CompileError {
 /// # Errors
 /// [`CompileError`]: what the target lacks, with the place; LLVM's reports; the linker's.
 pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Compiled, CompileError> {
-    if target.vendor != Vendor::Amd {
-        return Err(Error::unsupported(Span::NONE, format!("{} is no AMD GPU", target.name)).into());
-    }
-    let features =
-        [target.llvm_features, EXACT_FEATURES].into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(",");
-    let machine = Machine::shared(&MachineSpec { opt: options.opt, features: &features, ..MachineSpec::of(target) })?;
+    let hooks = AmdHooks { counters: wait_counters(target)? };
+    let machine = Machine::shared(&MachineSpec { opt: options.opt, ..MachineSpec::of(target) })?;
     let context = Context::create();
     let source = options.source.as_ref().map(|(file, text)| Source { file, text });
-    let emission = Emission { target, hooks: &AmdHooks, extra: &options.extra, source, sdma_debug: options.sdma_debug };
+    let emission = Emission { target, hooks: &hooks, extra: &options.extra, source, sdma_debug: options.sdma_debug };
     let llvm = emit_module(&context, &machine, module, emission)?;
     let emitted = machine.emit(llvm, Output { ir: options.ir, asm: options.asm, object: options.link })?;
     let hsaco = match (&emitted.object, options.link) {
@@ -105,6 +97,15 @@ pub fn compile(module: &Module, target: &Target, options: &Options) -> Result<Co
         _ => None,
     };
     Ok(Compiled { emitted, hsaco })
+}
+
+/// How the target counts memory accesses.
+///
+/// # Errors
+/// A target without AMD's facts.
+pub(crate) fn wait_counters(target: &Target) -> Result<WaitCounters, Error> {
+    let missing = || Error::unsupported(Span::NONE, format!("{} is no AMD GPU", target.name));
+    Ok(target.amd.ok_or_else(missing)?.wait_counters)
 }
 
 /// The arguments of a kernel in the order of its argument block.

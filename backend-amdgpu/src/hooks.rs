@@ -4,11 +4,15 @@
 //! that its argument block is the author's; a barrier is a release, the barrier, an acquire at workgroup scope. In a kernel that hands memory
 //! to others than its workgroup, a barrier also waits for what each wave has in flight: one wave then speaks for all.
 
-use inkwell::values::IntValue;
+use inkwell::values::{BasicValueEnum, FloatValue, IntValue};
 use tilewright_backend_llvm::emit::{Emitter, FenceScope, Shape, TargetHooks};
 use tilewright_backend_llvm::{AddressSpace, Error, Gen, Ordering, Scope};
 use tilewright_ir::stmt::walk_block;
 use tilewright_ir::{AttrValue, Kernel, PrimOp, Scope as Threads, Span, StmtKind};
+
+use tilewright_target::WaitCounters;
+
+use crate::waits::memory_retired;
 
 type Result<T> = std::result::Result<T, Error>;
 
@@ -30,8 +34,11 @@ const UNUSED: [&str; 10] = [
 ];
 
 /// The hooks.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct AmdHooks;
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AmdHooks {
+    /// How the target counts memory accesses.
+    pub(crate) counters: WaitCounters,
+}
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -80,6 +87,14 @@ impl TargetHooks for AmdHooks {
             Threads::Thread => Ok(()),
             // All lanes of a wave are at one instruction; only the compiler must not move accesses across.
             Threads::Warp if e.shape.warp <= e.target.warp_size => wave_barrier(&e.g),
+            // Of several waves only the block can meet.
+            Threads::Warp if e.shape.warp < e.shape.threads => Err(Error::unsupported(
+                span,
+                format!(
+                    "{} has waves of {} lanes and no barrier of a warp of {} that is only part of its block: use `sync cta`",
+                    e.target.name, e.target.warp_size, e.shape.warp
+                ),
+            )),
             Threads::Warpgroup if 4 * e.shape.warp < e.shape.threads => Err(Error::unsupported(
                 span,
                 format!(
@@ -90,7 +105,7 @@ impl TargetHooks for AmdHooks {
             Threads::Warp | Threads::Warpgroup | Threads::Cta
                 if e.shape.threads > e.target.warp_size && hands_over(e.kernel) =>
             {
-                retiring_barrier(&e.g)
+                retiring_barrier(&e.g, self.counters)
             }
             Threads::Warp | Threads::Warpgroup | Threads::Cta => workgroup_barrier(&e.g),
         }
@@ -106,8 +121,8 @@ impl TargetHooks for AmdHooks {
         g.fence(ordering, scope)?;
         if ordering == Ordering::Release && matches!(scope, Scope::SYSTEM | Scope::AGENT) {
             // LLVM 22 does not count `buffer_wbl2` among what vmcnt waits for, and drops its own wait behind it if it believes
-            // that no access is in flight. The hardware counts it.
-            memory_retired(g)?;
+            // that no access is in flight. The hardware counts it. (`global_wb` it counts; the wait is the same one then.)
+            memory_retired(g, self.counters)?;
             g.fence(Ordering::AcquireRelease, Scope::WAVEFRONT)?;
         }
         Ok(())
@@ -115,6 +130,18 @@ impl TargetHooks for AmdHooks {
 
     fn pause<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
         g.intrinsic("llvm.amdgcn.s.sleep", &[], &[g.i32(2).into()], "").map(|_| ())
+    }
+
+    fn before_f16<'ctx>(&self, g: &Gen<'_, 'ctx>, value: FloatValue<'ctx>) -> Result<FloatValue<'ctx>> {
+        // LLVM 22.1 selects `v_fma_mixlo_f16 a, b, 0` for `f16(a * b)`, which turns a product of -0 into +0. gfx9 does without
+        // the instruction (its `llvm_features`); on gfx12 that would take the generation's other features away as well.
+        if self.counters == WaitCounters::Shared {
+            return Ok(value);
+        }
+        match g.intrinsic("llvm.arithmetic.fence", &[value.get_type().into()], &[value.into()], "product")? {
+            Some(BasicValueEnum::FloatValue(kept)) => Ok(kept),
+            _ => Err(Error::Build("an arithmetic fence does not yield a float".to_owned())),
+        }
     }
 
     fn divide<'ctx>(&self, g: &Gen<'_, 'ctx>) -> Result<()> {
@@ -140,19 +167,12 @@ fn hands_over(kernel: &Kernel) -> bool {
     found
 }
 
-/// `s_waitcnt vmcnt(0)` on gfx9, the other counters left alone.
-const MEMORY_RETIRED: u32 = 0x0f70;
-
-fn memory_retired(g: &Gen<'_, '_>) -> Result<()> {
-    g.intrinsic("llvm.amdgcn.s.waitcnt", &[], &[g.i32(MEMORY_RETIRED).into()], "").map(|_| ())
-}
-
 /// As [`workgroup_barrier`], with every wave's memory accesses retired. LLVM's release at workgroup scope leaves stores in
 /// flight, because the waves share the first-level cache; a release of one of them afterwards waits for its own only, and an
 /// engine that it starts could overtake the stores, or the loads, of the others. (A workgroup of one wave needs no such thing.)
-fn retiring_barrier(g: &Gen<'_, '_>) -> Result<()> {
+fn retiring_barrier(g: &Gen<'_, '_>, counters: WaitCounters) -> Result<()> {
     g.fence(Ordering::Release, Scope::WORKGROUP)?;
-    memory_retired(g)?;
+    memory_retired(g, counters)?;
     g.intrinsic("llvm.amdgcn.s.barrier", &[], &[], "")?;
     g.fence(Ordering::Acquire, Scope::WORKGROUP)?;
     Ok(())

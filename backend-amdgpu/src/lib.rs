@@ -11,5 +11,6 @@ mod ops;
 pub mod sdma;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use compile::{CompileError, Compiled, Options, compile, describe_arguments};

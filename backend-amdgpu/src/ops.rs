@@ -8,7 +8,8 @@ use tilewright_ir::op::{QueueArg, queue_of, signal_queue_of};
 use tilewright_ir::{PrimOp, Span};
 use tilewright_target::sdma::Compare;
 
-use crate::sdma::{Broadcast, Coop, Int, Post, PostOptions, QueueNo, Sdma, StoreWait, ThreadMode, WaitFor};
+use crate::compile::wait_counters;
+use crate::sdma::{Broadcast, Coop, Int, Post, PostOptions, QueueNo, Sdma, ThreadMode, WaitFor};
 
 type Result<T> = std::result::Result<T, Error>;
 
@@ -71,9 +72,8 @@ fn sdma<'e, 'ctx>(e: &'e Emitter<'_, '_, 'ctx>, span: Span) -> Result<Sdma<'e, '
     let missing = || Error::unsupported(span, format!("{} has no copy engines that a kernel can drive", e.target.name));
     let facts = e.target.sdma.as_ref().ok_or_else(missing)?;
     let comm = e.devcomm(span)?;
-    Ok(Sdma::new(e.g, comm, facts, e.target.warp_size, StoreWait::Waitcnt)
-        .with_block(e.shape.block)
-        .with_debug(e.sdma_debug))
+    let counters = wait_counters(e.target)?;
+    Ok(Sdma::new(e.g, comm, facts, e.target.warp_size, counters).with_block(e.shape.block).with_debug(e.sdma_debug))
 }
 
 /// `sdma.put(dst, src, peer, bytes)`, `sdma.get` and `sdma.put_ptr`, which differ only in whose memory is where.

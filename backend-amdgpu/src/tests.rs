@@ -3,7 +3,7 @@
 use object::{Object, ObjectSection, ObjectSymbol};
 use tilewright_backend_llvm::{Error, OptLevel};
 use tilewright_ir::Module;
-use tilewright_target::{GFX942, GFX950, Target};
+use tilewright_target::{GFX942, GFX950, GFX1250, Target};
 
 use crate::{CompileError, Compiled, Options, compile, describe_arguments};
 
@@ -16,8 +16,12 @@ fn compiled(source: &str, target: &Target) -> Compiled {
     compile(&lowered(source), target, &options).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
+fn asm_for(source: &str, target: &Target) -> String {
+    compiled(source, target).emitted.asm.expect("asked for")
+}
+
 fn asm(source: &str) -> String {
-    compiled(source, &GFX950).emitted.asm.expect("asked for")
+    asm_for(source, &GFX950)
 }
 
 /// Everything of the language that a lowered kernel may hold, in one kernel.
@@ -80,7 +84,7 @@ fn owned(names: Vec<&str>) -> Vec<String> {
 
 #[test]
 fn the_whole_language_compiles_and_links() {
-    for target in [&GFX950, &GFX942] {
+    for target in [&GFX950, &GFX942, &GFX1250] {
         let out = compiled(ALL, target);
         let asm = out.emitted.asm.as_deref().expect("asked for");
         assert!(asm.contains(".private_segment_fixed_size: 0"), "registers are registers: {asm}");
@@ -145,6 +149,45 @@ fn barriers() {
 }
 
 #[test]
+fn gfx1250_has_barriers_of_two_parts_and_waves_of_32_lanes() {
+    let barriers = |source: &str| owned(named(&asm_for(source, &GFX1250), &["s_barrier", "ds_"]));
+    let met = ["ds_store_b32", "s_barrier_signal", "s_barrier_wait", "ds_load_b32"];
+    // 64 threads are two waves.
+    assert_eq!(barriers(&between("barrier(scope = cta)", 64)), met);
+    assert_eq!(barriers(&between("barrier(scope = cta)", 32)), ["ds_store_b32", "ds_load_b32"]);
+    assert_eq!(barriers(&between("barrier(scope = warp)", 64)), ["ds_store_b32", "ds_load_b32"]);
+    // A warp of 64 lanes is two waves, which cannot meet without the rest of their block.
+    let wide = |threads: u32| between("barrier(scope = warp)", threads).replace(") {", ", warp = 64) {");
+    assert_eq!(barriers(&wide(64)), met);
+    let refused = compile(&lowered(&wide(128)), &GFX1250, &Options::default()).expect_err("refused").to_string();
+    assert!(refused.contains("waves of 32 lanes") && refused.contains("sync cta"), "{refused}");
+}
+
+#[test]
+fn gfx1250_retires_with_its_own_counters() {
+    let asm = asm_for(
+        "kernel k(o: global<u32>[4096]) launch(grid = [1], block = [256]) {
+            o![thread.x] = 7;
+            barrier(scope = cta);
+            fence.release(scope = system);
+            o![4095] = 8;
+        }",
+        &GFX1250,
+    );
+    let all = named(&asm, &["global_", "s_barrier", "s_wait_storecnt", "s_waitcnt"]);
+    let wanted = [
+        "global_store_b32",
+        "s_wait_storecnt",
+        "s_barrier_signal",
+        "s_barrier_wait",
+        "global_wb",
+        "s_wait_storecnt",
+        "global_store_b32",
+    ];
+    assert!(all.ends_with(&wanted), "{all:?}");
+}
+
+#[test]
 fn a_barrier_before_memory_is_handed_on_retires_it() {
     // A store of each wave, a barrier, and what the first thread does for all.
     let retires = |leader: &str, threads: u32| {
@@ -188,11 +231,22 @@ fn fences_reach_their_scope() {
     assert_eq!(fences("fence.release(scope = agent)"), ["buffer_wbl2 sc1"]);
     assert_eq!(fences("fence.acquire(scope = agent)"), ["buffer_inv sc1"]);
     assert!(fences("fence.release(scope = cta)").is_empty());
+    let fences = |statement: &str| {
+        let asm = asm_for(&between(statement, 64), &GFX1250);
+        let lines = instructions(&asm, "k").into_iter();
+        let ours = ["global_wb", "global_inv"];
+        lines.filter(|line| ours.iter().any(|name| line.starts_with(name))).map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(fences("fence.release(scope = system)"), ["global_wb scope:SCOPE_SYS"]);
+    assert_eq!(fences("fence.acquire(scope = system)"), ["global_inv scope:SCOPE_SYS"]);
+    assert_eq!(fences("fence.release(scope = agent)"), ["global_wb scope:SCOPE_DEV"]);
+    assert_eq!(fences("fence.acquire(scope = agent)"), ["global_inv scope:SCOPE_DEV"]);
+    assert!(fences("fence.release(scope = cta)").is_empty());
 }
 
 #[test]
 fn accesses_have_the_width_and_alignment_they_say() {
-    let copy = |n: u32, align: u32, first: u32| {
+    let copy = |target: &Target, n: u32, align: u32, first: u32| {
         let source = format!(
             "kernel k(a: global<f16>[4096], o: global<f16>[4096]) launch(grid = [1], block = [64]) {{
                 shared x: f16[4096];
@@ -201,24 +255,39 @@ fn accesses_have_the_width_and_alignment_they_say() {
                 vec.copy(o![thread.x * {n}], x![thread.x * {n} + {first}], n = {n}, align = {align});
             }}"
         );
-        owned(named(&asm(&source), &["global_", "ds_"]))
+        owned(named(&asm_for(&source, target), &["global_", "ds_"]))
     };
-    assert_eq!(copy(8, 16, 0), ["global_load_dwordx4", "ds_write_b128", "ds_read_b128", "global_store_dwordx4"]);
-    assert_eq!(copy(4, 8, 0), ["global_load_dwordx2", "ds_write_b64", "ds_read_b64", "global_store_dwordx2"]);
-    assert_eq!(copy(1, 2, 0), ["global_load_ushort", "ds_write_b16", "ds_read_u16", "global_store_short"]);
+    assert_eq!(
+        copy(&GFX950, 8, 16, 0),
+        ["global_load_dwordx4", "ds_write_b128", "ds_read_b128", "global_store_dwordx4"]
+    );
+    assert_eq!(copy(&GFX950, 4, 8, 0), ["global_load_dwordx2", "ds_write_b64", "ds_read_b64", "global_store_dwordx2"]);
+    assert_eq!(copy(&GFX950, 1, 2, 0), ["global_load_ushort", "ds_write_b16", "ds_read_u16", "global_store_short"]);
     // A shared access of 16 bytes at 8-byte alignment is two of 8.
-    assert_eq!(copy(8, 8, 4)[1], "ds_write2_b64");
+    assert_eq!(copy(&GFX950, 8, 8, 4)[1], "ds_write2_b64");
+    assert_eq!(copy(&GFX1250, 8, 16, 0), ["global_load_b128", "ds_store_b128", "ds_load_b128", "global_store_b128"]);
+    assert_eq!(copy(&GFX1250, 8, 8, 4)[1], "ds_store_2addr_b64");
 }
 
 #[test]
-fn a_product_rounded_to_f16_keeps_its_zero_s_sign() {
-    let source = "kernel k(o: global<f16>[64], a: global<f16>[64], s: f32) launch(grid = [1], block = [64]) {
-        let x = a![thread.x];
-        o![thread.x] = f16(f32(x) * s);
-    }";
-    let asm = asm(source);
-    assert!(!asm.contains("v_fma_mix"), "LLVM would add +0 to the product: {asm}");
-    assert!(asm.contains("v_mul_f32") && asm.contains("v_cvt_f16_f32"), "{asm}");
+fn a_product_rounded_to_16_bits_keeps_its_zero_s_sign() {
+    let source = |dtype: &str, product: &str| {
+        format!(
+            "kernel k(o: global<{dtype}>[64], a: global<{dtype}>[64], s: f32) launch(grid = [1], block = [64]) {{
+                let x = a![thread.x];
+                o![thread.x] = {dtype}({product});
+            }}"
+        )
+    };
+    for target in [&GFX950, &GFX1250] {
+        for dtype in ["f16", "bf16"] {
+            for product in ["f32(x) * s", "f64(f32(x) * s)", "x * x"] {
+                let asm = asm_for(&source(dtype, product), target);
+                assert!(!asm.contains("v_fma_mix"), "LLVM would add +0 to the product: {asm}");
+                assert!(asm.contains("_mul_f32") || asm.contains("_mul_f16") || asm.contains("mul_bf16"), "{asm}");
+            }
+        }
+    }
 }
 
 #[test]

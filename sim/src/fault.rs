@@ -92,9 +92,7 @@ pub enum FaultKind {
         register: String,
     },
     /// A register is used while a load into it is under way.
-    #[error(
-        "`{text}` {verb} {register} while a load into it is in flight; an s_waitcnt {counter} is missing before it"
-    )]
+    #[error("`{text}` {verb} {register} while a load into it is in flight; an {wait} is missing before it")]
     RegisterInFlight {
         /// The instruction as text.
         text: String,
@@ -102,8 +100,27 @@ pub enum FaultKind {
         verb: &'static str,
         /// The register.
         register: String,
-        /// `vmcnt` or `lgkmcnt`.
-        counter: &'static str,
+        /// The wait that is missing: `s_waitcnt vmcnt`, `s_wait_loadcnt`.
+        wait: String,
+    },
+    /// A register is overwritten while an operation in flight may read it once more.
+    #[error(
+        "`{text}` overwrites {register}, which a memory instruction before it reads again if the page of its address is not \
+         there; an s_wait_xcnt is missing between the two"
+    )]
+    SourceInFlight {
+        /// The instruction as text.
+        text: String,
+        /// The register.
+        register: String,
+    },
+    /// A wave arrives at a barrier again without having left it, or waits at one that it has not arrived at.
+    #[error("`{text}`: the wave {what}")]
+    Barrier {
+        /// The instruction as text.
+        text: String,
+        /// What it did.
+        what: &'static str,
     },
     /// A memory access.
     #[error(transparent)]

@@ -12,6 +12,7 @@
 //! - Layout and figures only: what to do with them is decided in `passes`, the backends and `sim`.
 
 mod amdgpu;
+pub mod comm_provider;
 pub mod cost;
 mod feature;
 mod lookup;
@@ -22,11 +23,12 @@ pub mod sdma;
 
 pub use amdgpu::gfx942::GFX942;
 pub use amdgpu::gfx950::GFX950;
+pub use amdgpu::gfx1250::GFX1250;
 pub use cost::{Basis, Cost, CostTable, CuCosts, Fact, SdmaCosts};
 pub use feature::Features;
 pub use lookup::{TARGETS, UnknownTarget, lookup};
 pub use nvidia::sm_80::SM_80;
 pub use nvidia::sm_90a::SM_90A;
 pub use nvidia::sm_100a::SM_100A;
-pub use record::{ElfFacts, PtxFacts, Target, VectorSpace, Vendor};
+pub use record::{AmdFacts, ElfFacts, PtxFacts, Target, VectorSpace, Vendor, WaitCounters};
 pub use sdma::SdmaFacts;

@@ -8,7 +8,8 @@ use std::fmt;
 use crate::record::Target;
 
 /// Every target this version compiles for, sorted by name.
-pub static TARGETS: &[&Target] = &[&crate::GFX942, &crate::GFX950, &crate::SM_100A, &crate::SM_80, &crate::SM_90A];
+pub static TARGETS: &[&Target] =
+    &[&crate::GFX1250, &crate::GFX942, &crate::GFX950, &crate::SM_100A, &crate::SM_80, &crate::SM_90A];
 
 /// Longest name that is compared and repeated in a message, in characters.
 const LONGEST_NAME: usize = 40;
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn names_are_sorted_and_found() {
         let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-        assert_eq!(names, ["gfx942", "gfx950", "sm_100a", "sm_80", "sm_90a"]);
+        assert_eq!(names, ["gfx1250", "gfx942", "gfx950", "sm_100a", "sm_80", "sm_90a"]);
         assert!(names.is_sorted());
         for name in names {
             assert_eq!(lookup(name).map(|target| target.name), Ok(name));
@@ -89,15 +90,15 @@ mod tests {
         assert_eq!(error.near, ["sm_80", "sm_90a"]);
         assert_eq!(
             lookup("gfx95").unwrap_err().to_string(),
-            "unknown target `gfx95`; did you mean `gfx950` or `gfx942`? known targets: gfx942, gfx950, sm_100a, sm_80, sm_90a"
+            "unknown target `gfx95`; did you mean `gfx950` or `gfx942`? known targets: gfx1250, gfx942, gfx950, sm_100a, sm_80, sm_90a"
         );
         assert_eq!(lookup("GFX950").unwrap_err().near[0], "gfx950");
     }
 
     #[test]
     fn a_later_chip_is_unknown_not_a_default() {
-        let error = lookup("gfx1250").unwrap_err();
-        assert_eq!(error.near, ["gfx950"]);
+        let error = lookup("gfx1251").unwrap_err();
+        assert_eq!(error.near[0], "gfx1250");
     }
 
     #[test]
@@ -105,7 +106,7 @@ mod tests {
         let error = lookup(&"x".repeat(100_000)).unwrap_err();
         assert_eq!(error.name.len(), LONGEST_NAME);
         assert!(error.near.is_empty());
-        assert!(error.to_string().ends_with("`; known targets: gfx942, gfx950, sm_100a, sm_80, sm_90a"));
+        assert!(error.to_string().ends_with("`; known targets: gfx1250, gfx942, gfx950, sm_100a, sm_80, sm_90a"));
         assert!(lookup("").unwrap_err().near.is_empty());
     }
 

@@ -45,6 +45,26 @@ impl ElfFacts {
     }
 }
 
+/// How a wave of an AMD chip waits for its memory accesses, and with it which instructions and intrinsics a wait is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitCounters {
+    /// `s_waitcnt`: loads and stores are counted together (gfx9).
+    Shared,
+    /// `s_wait_loadcnt`, `s_wait_storecnt`, `s_wait_dscnt` and so on: one counter each (gfx12).
+    Split,
+}
+
+/// What only AMD chips have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmdFacts {
+    /// How accesses are waited for.
+    pub wait_counters: WaitCounters,
+    /// Vector registers of 32 bits to a lane, for all waves that share a SIMD.
+    pub simd_registers: u32,
+    /// SIMDs that the waves of a block share.
+    pub simds: u32,
+}
+
 /// What the PTX emitted for the chip states about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtxFacts {
@@ -95,6 +115,8 @@ pub struct Target {
     pub costs: CostTable,
     /// ELF header of code objects; `None` on NVIDIA.
     pub elf: Option<ElfFacts>,
+    /// Registers and counters of an AMD chip; `None` on NVIDIA.
+    pub amd: Option<AmdFacts>,
     /// PTX version; `None` on AMD.
     pub ptx: Option<PtxFacts>,
 }
@@ -114,17 +136,16 @@ impl Target {
     /// Registers of 32 bits that a thread of a block of `threads` threads can have.
     ///
     /// NVIDIA: 255 a thread, 65 536 an SM (CUDA C++ programming guide, technical specifications by compute capability; the
-    /// same since 3.5). AMD, gfx90a and later: 512 a lane with the accumulation registers, for all waves that share a SIMD;
-    /// a CU has four (CDNA3 ISA, section on VGPRs).
+    /// same since 3.5). AMD: the waves of the block share the registers of their SIMDs.
     pub const fn registers_per_thread(&self, threads: u32) -> u32 {
-        match self.vendor {
-            Vendor::Nvidia => {
+        match &self.amd {
+            None => {
                 let share = 65_536 / if threads == 0 { 1 } else { threads };
                 if share < 255 { share } else { 255 }
             }
-            Vendor::Amd => {
-                let waves = threads.div_ceil(self.warp_size).div_ceil(4);
-                512 / if waves == 0 { 1 } else { waves }
+            Some(amd) => {
+                let waves = threads.div_ceil(self.warp_size).div_ceil(amd.simds);
+                amd.simd_registers / if waves == 0 { 1 } else { waves }
             }
         }
     }
@@ -234,6 +255,7 @@ mod tests {
             let amd = target.vendor == Vendor::Amd;
             assert_eq!(target.elf.is_some(), amd, "{name}");
             assert_eq!(target.ptx.is_some(), !amd, "{name}");
+            assert_eq!(target.amd.is_some(), amd, "{name}");
             assert_eq!(
                 target.sdma.is_some(),
                 target.costs.sdma.is_some(),
@@ -259,6 +281,7 @@ mod tests {
         let flags = |target: &Target| target.elf.map(|elf| (elf.machine, elf.os_abi, elf.abi_version, elf.e_flags));
         assert_eq!(flags(&crate::GFX942), Some((224, 64, 4, 0x54c)));
         assert_eq!(flags(&crate::GFX950), Some((224, 64, 4, 0x54f)));
+        assert_eq!(flags(&crate::GFX1250), Some((224, 64, 4, 0x549)));
         assert_eq!(crate::GFX950.elf.map(|elf| elf.mach()), Some(0x4f));
     }
 
@@ -278,6 +301,17 @@ mod tests {
         assert!(crate::GFX950.has_direct_to_lds(16) && !crate::GFX942.has_direct_to_lds(16));
         assert!(crate::GFX942.has_direct_to_lds(4) && !crate::SM_90A.has_direct_to_lds(4));
         assert!(crate::GFX950.has_lds_transpose_read(16) && !crate::GFX942.has_lds_transpose_read(16));
+    }
+
+    #[test]
+    fn registers_are_shared_by_the_waves_of_a_simd() {
+        // 1024 threads: 16 waves of 64 lanes, or 32 of 32 lanes, over four SIMDs.
+        assert_eq!(crate::GFX950.registers_per_thread(1024), 128);
+        assert_eq!(crate::GFX1250.registers_per_thread(1024), 128);
+        assert_eq!(crate::GFX950.registers_per_thread(256), 512);
+        assert_eq!(crate::GFX1250.registers_per_thread(256), 512);
+        assert_eq!(crate::GFX1250.registers_per_thread(128), 1024);
+        assert_eq!(crate::SM_90A.registers_per_thread(1024), 64);
     }
 
     #[test]

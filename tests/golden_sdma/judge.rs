@@ -11,7 +11,7 @@ use tilewright_sim::sdma::QueueId;
 use crate::kernels::Kernels;
 use crate::order;
 use crate::rows::{After, Event, Res, Row, Step};
-use crate::world::{PATTERN, State, World, facts};
+use crate::world::{PATTERN, State, World};
 
 /// A row on its way.
 struct Case<'a> {
@@ -27,7 +27,7 @@ struct Case<'a> {
 
 /// Runs a row; an error says what is wrong.
 pub(crate) fn judge(row: &Row, kernels: &Kernels, folded: bool, seed: u64) -> Res<()> {
-    let untouched = || PATTERN.to_le_bytes().repeat(facts().ring_bytes as usize / 4);
+    let untouched = || PATTERN.to_le_bytes().repeat(row.facts.ring_bytes as usize / 4);
     let mut states = BTreeMap::new();
     for entry in &row.init {
         states.insert(id_of(row, entry), State { counters: entry.counters, ring: untouched() });
@@ -97,7 +97,7 @@ impl Case<'_> {
     /// The launch waits for the unit that the newer document leaves free: it has reserved and nothing else. Then the engine
     /// reads that unit; whether the launch ends now.
     fn reads_one_unit(&mut self, step: &Step, before: &BTreeMap<QueueId, State>) -> Res<bool> {
-        let most = facts().max_in_flight_bytes;
+        let most = self.row.facts.max_in_flight_bytes;
         let mut found = false;
         for entry in &step.after {
             let id = id_of(self.row, entry);
@@ -153,7 +153,7 @@ impl Case<'_> {
         }
         // The last reservation found less than a unit free by the hint, so it looked at the read position.
         let reserved = counters.cached_wptr != before.cached_wptr;
-        let short = counters.cached_wptr.wrapping_sub(before.cached_hw_read_index) > facts().max_in_flight_bytes;
+        let short = counters.cached_wptr.wrapping_sub(before.cached_hw_read_index) > self.row.facts.max_in_flight_bytes;
         if reserved && short && counters.cached_hw_read_index == before.cached_hw_read_index {
             counters.cached_hw_read_index = counters.rptr;
             self.conflicts += 1;
@@ -176,6 +176,9 @@ impl Case<'_> {
     }
 }
 
+/// Bytes of a line in a report.
+const UNIT: usize = 32;
+
 /// The first difference between two states of a queue.
 fn differs(id: QueueId, ours: &State, theirs: &State) -> Res<()> {
     if ours.counters != theirs.counters {
@@ -184,10 +187,9 @@ fn differs(id: QueueId, ours: &State, theirs: &State) -> Res<()> {
     if ours.ring == theirs.ring {
         return Ok(());
     }
-    let unit = facts().unit_bytes as usize;
-    let units = ours.ring.chunks(unit).zip(theirs.ring.chunks(unit)).enumerate();
+    let units = ours.ring.chunks(UNIT).zip(theirs.ring.chunks(UNIT)).enumerate();
     let (n, (ours, theirs)) = units.into_iter().find(|(_, (a, b))| a != b).ok_or("rings of different sizes")?;
-    Err(format!("queue {id}: {} at {:#x}, should be {}", dwords(ours), n * unit, dwords(theirs)))
+    Err(format!("queue {id}: {} at {:#x}, should be {}", dwords(ours), n * UNIT, dwords(theirs)))
 }
 
 fn dwords(unit: &[u8]) -> String {

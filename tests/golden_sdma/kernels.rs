@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use tilewright::backend::Want;
 use tilewright::{Options, compile_text};
-use tilewright_target::GFX950;
+use tilewright_target::Target;
 
 use crate::rows::{Call, Res, Row, Step};
 
@@ -39,8 +39,8 @@ pub(crate) fn foldable(row: &Row) -> bool {
 }
 
 impl Kernels {
-    /// Compiles what the rows need.
-    pub(crate) fn new(rows: &[&Row], folded: bool) -> Res<Kernels> {
+    /// Compiles what the rows need, which are of one chip.
+    pub(crate) fn new(target: &'static Target, rows: &[&Row], folded: bool) -> Res<Kernels> {
         let mut names = BTreeMap::new();
         let mut text = String::new();
         for step in rows.iter().flat_map(|row| &row.steps) {
@@ -51,8 +51,8 @@ impl Kernels {
                 names.insert(key, name);
             }
         }
-        let options = Options { want: Want::finished(&GFX950), ..Options::default() };
-        let compiled = compile_text(&text, &GFX950, &options).map_err(|all| format!("{all:#?}"))?;
+        let options = Options { want: Want::finished(target), ..Options::default() };
+        let compiled = compile_text(&text, target, &options).map_err(|all| format!("{all:#?}"))?;
         let object = compiled.made.and_then(|made| made.object).ok_or("no machine code")?;
         Ok(Kernels { names, object })
     }

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tilewright_target::GFX950;
-
 use crate::rows::{Res, Row, Step};
-use crate::world::{State, facts};
+use crate::world::State;
 
 /// Reservation < ring < write pointer < doorbell < committed pointer, as far as they change; and the same counters change.
 pub(crate) fn check(theirs: &[String], ours: &[&str]) -> Res<()> {
@@ -63,14 +61,14 @@ pub(crate) fn runs(row: &Row, step: &Step, before: &State, ours: &State, theirs:
 fn split(row: &Row, step: &Step, ring: &[u8], from: u64, to: u64) -> Res<Runs> {
     let mut runs = Runs::new();
     let mut last = None;
-    let unit = facts().unit_bytes;
+    let unit = row.facts.unit_bytes;
     for position in (from..to).step_by(unit as usize) {
-        let at = (position % facts().ring_bytes) as usize;
+        let at = (position % row.facts.ring_bytes) as usize;
         let bytes = &ring[at..at + unit as usize];
         // What is no copy belongs to the copy before it.
         let wave = match wave_of(row, step, bytes) {
             Some(wave) => wave,
-            None if is_copy(bytes) => return Err(format!("nobody asked for the copy at {at:#x}")),
+            None if is_copy(row, bytes) => return Err(format!("nobody asked for the copy at {at:#x}")),
             None => last.ok_or_else(|| format!("no copy before {at:#x}"))?,
         };
         let (units, pieces) = runs.entry(wave).or_default();
@@ -85,13 +83,13 @@ fn dword(unit: &[u8], n: usize) -> u64 {
     u64::from(u32::from_le_bytes([unit[4 * n], unit[4 * n + 1], unit[4 * n + 2], unit[4 * n + 3]]))
 }
 
-fn is_copy(unit: &[u8]) -> bool {
-    dword(unit, 0) as u32 == facts().posted.copy_header
+fn is_copy(row: &Row, unit: &[u8]) -> bool {
+    dword(unit, 0) as u32 == row.facts.posted.copy_header
 }
 
 /// The wave that asked for a copy.
 fn wave_of(row: &Row, step: &Step, unit: &[u8]) -> Option<i64> {
-    if !is_copy(unit) {
+    if !is_copy(row, unit) {
         return None;
     }
     let src = dword(unit, 3) | dword(unit, 4) << 32;
@@ -107,6 +105,7 @@ fn wave_of(row: &Row, step: &Step, unit: &[u8]) -> Option<i64> {
         let inside = |start: u64, at: u64| at.wrapping_sub(start) < bytes;
         inside(address(0, put, dst_offset), dst) && inside(address(1, !put, src_offset), src)
     })?;
-    let (block, waves) = (i64::from(step.block), i64::from(step.block.div_ceil(GFX950.warp_size)));
-    Some(lane[0] / block * waves + lane[0] % block / i64::from(GFX950.warp_size))
+    let (block, wave) = (i64::from(step.block), i64::from(row.target.warp_size));
+    let waves = (block + wave - 1) / wave;
+    Some(lane[0] / block * waves + lane[0] % block / wave)
 }

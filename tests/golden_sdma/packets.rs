@@ -7,6 +7,9 @@
 //! - COPY_LINEAR broadcast (hw "gfx9", 9 dwords): 0x08000001, bytes - 1, 0, source, first and second destination.
 //! - NOP (hw "gfx9"): bits 29..16 count the dwords that follow.
 //! - Signals as in the golden file: 0x5e00000a, address, 1, 0, 0, 0, 0.
+//! - gfx1250 (hw "gfx1250 differences", golden README "Packets as seen"): copies 0x10000001 with parameter 0x0c0c0000, signals
+//!   0x5e30000a, waits with the system's scope (3) in bits 29..28 of their last dword as ROCr posts them. The broadcast has the
+//!   gfx9 layout (seed, "Engine-side wait and broadcast": "with the gfx9 layouts. Validated on gfx950 and gfx1250").
 //! - A broadcast takes two units and one of slack, padded with a NOP, and never lies across the ring's end (seed,
 //!   "putBroadcast"). The fused call is the wait, the copy and the signals in one reservation (seed, "postWaitMemPutPtr").
 //!
@@ -20,18 +23,39 @@ use tilewright::backend::Want;
 use tilewright::{Options, compile_text};
 use tilewright_sim::node::Counters;
 use tilewright_sim::sdma::QueueId;
-use tilewright_target::GFX950;
 
-use crate::rows::{Call, Config, Row, Step};
-use crate::world::{PATTERN, State, World, facts};
+use crate::rows::{Call, Config, Row, Step, chip};
+use crate::world::{PATTERN, State, World};
 
 const RANK: u32 = 3;
 const QUEUE: QueueId = QueueId { rank: RANK, peer: 1, queue: 2 };
 
-fn row() -> Row {
+/// The dwords in which the chips differ.
+#[derive(Clone, Copy)]
+struct Chip {
+    name: &'static str,
+    /// Header and parameter of a copy.
+    copy: [u32; 2],
+    /// Header of a signal.
+    signal: u32,
+    /// Last dword of a wait.
+    control: u32,
+}
+
+const CHIPS: [Chip; 2] = [
+    Chip { name: "gfx950", copy: [0x0000_0001, 0], signal: 0x5e00_000a, control: 0x0fff_0004 },
+    Chip { name: "gfx1250", copy: [0x1000_0001, 0x0c0c_0000], signal: 0x5e30_000a, control: 0x3fff_0004 },
+];
+
+/// Bytes of a ring, and of what a wave of either chip can post to it.
+const RING: u64 = 262_144;
+
+fn row(name: &str) -> Row {
+    let (target, facts) = chip(name).expect("a chip");
     Row {
         name: String::new(),
-        arch: "gfx950".to_owned(),
+        target,
+        facts,
         family: String::new(),
         cfg: Config {
             rank: 11,
@@ -70,51 +94,86 @@ fn step(lanes: Vec<[i64; 6]>) -> Step {
     }
 }
 
-/// What a kernel posts to queue (1, 2), which stands at `start`, and to no other: its units, and how far they are published.
-/// `post` sees p, q, d, s, n of its line in the table, `peer`, and the windows `dst` of u8 and `src` of u32.
-fn posted_from(start: u64, post: &str, lanes: Vec<[i64; 6]>) -> (Vec<[u32; 8]>, u64) {
-    let text = format!(
-        "kernel k(comm: devcomm, dst: window<u8>[1099511627776], src: window<u32>[1099511627776], lanes: global<i64>[384], \
-         done: global<i32>[64]) launch(grid = [1], block = [64]) {{ let t = thread.x; let calls = lanes![t * 6]; \
-         if calls == 1 {{ let p = lanes![t * 6 + 1]; let q = lanes![t * 6 + 2]; let d = lanes![t * 6 + 3]; \
-         let s = lanes![t * 6 + 4]; let n = lanes![t * 6 + 5]; let peer = lsa(p); {post} done![t] = 1; }} }}"
-    );
-    let options = Options { want: Want::finished(&GFX950), ..Options::default() };
-    let compiled = compile_text(&text, &GFX950, &options).unwrap_or_else(|all| panic!("{post}: {all:#?}"));
-    let object = compiled.made.and_then(|made| made.object).expect("machine code");
-    let ring = PATTERN.to_le_bytes().repeat(facts().ring_bytes as usize / 4);
-    let states = BTreeMap::from([(QUEUE, State { counters: Counters::at(start), ring: ring.clone() })]);
-    let mut world = World::new(&row(), &object, &states, 1).expect(post);
-    let ran = world.run("k", &step(lanes.clone()), false, &[]).unwrap_or_else(|why| panic!("{post}: {why}"));
-    assert!(ran.ended, "{post} does not end");
-    assert_eq!(world.returned().expect(post).len(), lanes.len(), "{post}: lanes that came back");
-    for id in world.queues() {
-        let state = world.state(id).expect(post);
-        assert!(id == QUEUE || state.counters == Counters::default() && state.ring == ring, "{post}: posted to {id}");
+impl Chip {
+    /// What a kernel posts to queue (1, 2), which stands at `start`, and to no other: its units, and how far they are published.
+    /// `post` sees p, q, d, s, n of its line in the table, `peer`, and the windows `dst` of u8 and `src` of u32.
+    fn posted_from(&self, start: u64, post: &str, lanes: Vec<[i64; 6]>) -> (Vec<[u32; 8]>, u64) {
+        let text = format!(
+            "kernel k(comm: devcomm, dst: window<u8>[1099511627776], src: window<u32>[1099511627776], lanes: global<i64>[384], \
+             done: global<i32>[64]) launch(grid = [1], block = [64]) {{ let t = thread.x; let calls = lanes![t * 6]; \
+             if calls == 1 {{ let p = lanes![t * 6 + 1]; let q = lanes![t * 6 + 2]; let d = lanes![t * 6 + 3]; \
+             let s = lanes![t * 6 + 4]; let n = lanes![t * 6 + 5]; let peer = lsa(p); {post} done![t] = 1; }} }}"
+        );
+        let row = row(self.name);
+        let options = Options { want: Want::finished(row.target), ..Options::default() };
+        let compiled = compile_text(&text, row.target, &options).unwrap_or_else(|all| panic!("{post}: {all:#?}"));
+        let object = compiled.made.and_then(|made| made.object).expect("machine code");
+        let ring = PATTERN.to_le_bytes().repeat(RING as usize / 4);
+        let states = BTreeMap::from([(QUEUE, State { counters: Counters::at(start), ring: ring.clone() })]);
+        let mut world = World::new(&row, &object, &states, 1).expect(post);
+        let ran = world.run("k", &step(lanes.clone()), false, &[]).unwrap_or_else(|why| panic!("{post}: {why}"));
+        assert!(ran.ended, "{post} does not end");
+        assert_eq!(world.returned().expect(post).len(), lanes.len(), "{post}: lanes that came back");
+        for id in world.queues() {
+            let state = world.state(id).expect(post);
+            assert!(
+                id == QUEUE || state.counters == Counters::default() && state.ring == ring,
+                "{post}: posted to {id}"
+            );
+        }
+        let State { counters, ring } = world.state(QUEUE).expect(post);
+        let Counters { wptr, doorbell, cached_wptr, committed_wptr, .. } = counters;
+        assert!(wptr == doorbell && wptr == committed_wptr, "{post}: {counters:?}");
+        let unit = |position: u64| -> [u32; 8] {
+            let at = (position % RING) as usize;
+            std::array::from_fn(|n| {
+                let bytes = &ring[at + 4 * n..at + 4 * n + 4];
+                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+            })
+        };
+        let units = (start..cached_wptr).step_by(32).map(unit).collect();
+        // Nothing else of the ring was touched.
+        for position in (cached_wptr..start + RING).step_by(32) {
+            assert_eq!(unit(position), [PATTERN; 8], "{post}: {position:#x}");
+        }
+        (units, committed_wptr - start)
     }
-    let State { counters, ring } = world.state(QUEUE).expect(post);
-    let Counters { wptr, doorbell, cached_wptr, committed_wptr, .. } = counters;
-    assert!(wptr == doorbell && wptr == committed_wptr, "{post}: {counters:?}");
-    let unit = |position: u64| -> [u32; 8] {
-        let at = (position % facts().ring_bytes) as usize;
-        std::array::from_fn(|n| {
-            let bytes = &ring[at + 4 * n..at + 4 * n + 4];
-            u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-        })
-    };
-    let units = (start..cached_wptr).step_by(32).map(unit).collect();
-    // Nothing else of the ring was touched.
-    for position in (cached_wptr..start + facts().ring_bytes).step_by(32) {
-        assert_eq!(unit(position), [PATTERN; 8], "{post}: {position:#x}");
-    }
-    (units, committed_wptr - start)
-}
 
-/// The same from position 0; everything is published.
-fn posted(post: &str, lanes: Vec<[i64; 6]>) -> Vec<[u32; 8]> {
-    let (units, published) = posted_from(0, post, lanes);
-    assert_eq!(published, units.len() as u64 * 32, "{post}");
-    units
+    /// The same from position 0; everything is published.
+    fn posted(&self, post: &str, lanes: Vec<[i64; 6]>) -> Vec<[u32; 8]> {
+        let (units, published) = self.posted_from(0, post, lanes);
+        assert_eq!(published, units.len() as u64 * 32, "{post}");
+        units
+    }
+
+    fn signal(&self, low: u32, high: u32) -> [u32; 8] {
+        [self.signal, low, high, 1, 0, 0, 0, 0]
+    }
+
+    /// This rank's slot for queue 2 at itself: slot 3 * 4 + 2, of 8 bytes.
+    fn here(&self) -> [u32; 8] {
+        self.signal(0x70, 0x5000)
+    }
+
+    /// The same at a peer.
+    fn there(&self, peer: u32) -> [u32; 8] {
+        self.signal(0x1000_0000 * peer + 0x70, 0x3000)
+    }
+
+    /// The wait for element `flag` of the source window to be `value`.
+    fn gate(&self, flag: u32, value: u32) -> [u32; 8] {
+        [0xb000_0008, 4 * flag, 0x200f, value, 0xffff_ffff, self.control, 0, 0]
+    }
+
+    /// A copy of `bytes` from byte `from` of the source window to byte `to` of peer 1.
+    fn copy_from(&self, from: u32, to: u32, bytes: u32) -> [u32; 8] {
+        [self.copy[0], bytes - 1, self.copy[1], from, 0x200f, to, 0x1005, 0]
+    }
+
+    /// The same from element 64.
+    fn copy(&self, to: u32, bytes: u32) -> [u32; 8] {
+        self.copy_from(0x100, to, bytes)
+    }
 }
 
 /// A lane for queue (1, 2): offsets of destination and source, bytes.
@@ -124,57 +183,69 @@ fn lane(thread: i64, dst: i64, src: i64, bytes: i64) -> [i64; 6] {
 
 const NOP: [u32; 8] = [0x0007_0000, 0, 0, 0, 0, 0, 0, 0];
 
-fn signal(low: u32, high: u32) -> [u32; 8] {
-    [0x5e00_000a, low, high, 1, 0, 0, 0, 0]
+/// Every test once for each chip.
+macro_rules! on_each_chip {
+    ($($name:ident)*) => {
+        mod gfx950 {
+            $(#[test] fn $name() { super::$name(&super::CHIPS[0]); })*
+        }
+        mod gfx1250 {
+            $(#[test] fn $name() { super::$name(&super::CHIPS[1]); })*
+        }
+    };
 }
 
-/// This rank's slot for queue 2 at itself and at a peer: slot 3 * 4 + 2, of 8 bytes.
-const HERE: [u32; 8] = [0x5e00_000a, 0x70, 0x5000, 1, 0, 0, 0, 0];
-
-fn there(peer: u32) -> [u32; 8] {
-    signal(0x1000_0000 * peer + 0x70, 0x3000)
+on_each_chip! {
+    waits_for_memory
+    waits_for_signals
+    broadcasts
+    a_long_broadcast_goes_in_pieces
+    waits_and_copies_in_one_reservation
+    long_copies_behind_a_wait_go_lane_by_lane
+    copies_by_pointer
 }
 
-#[test]
-fn waits_for_memory() {
+fn waits_for_memory(chip: &Chip) {
     // seed "postWaitMem": cmp defaults to Eq, the mask to all ones; hw POLL_REGMEM.
-    let flag = [0xb000_0008, 0x40, 0x200f, 7, 0xffff_ffff, 0x0fff_0004, 0, 0];
+    let flag = [0xb000_0008, 0x40, 0x200f, 7, 0xffff_ffff, chip.control, 0, 0];
     let one = || vec![lane(5, 0, 16, 7)];
-    assert_eq!(posted("sdma.post_wait_mem(src![s], n, peer, q);", one()), [flag]);
-    assert_eq!(posted("sdma.post_wait_mem(src![16], 7, lsa(1), queue = 2);", one()), [flag]);
+    assert_eq!(chip.posted("sdma.post_wait_mem(src![s], n, peer, q);", one()), [flag]);
+    assert_eq!(chip.posted("sdma.post_wait_mem(src![16], 7, lsa(1), queue = 2);", one()), [flag]);
     let codes = [("always", 0), ("lt", 1), ("le", 2), ("eq", 3), ("ne", 4), ("ge", 5), ("gt", 6)];
     for (word, code) in codes {
         let post = format!("sdma.post_wait_mem(src![s], n, peer, q, cmp = {word}, mask = 65280);");
-        assert_eq!(posted(&post, one()), [[0x8000_0008 | code << 28, 0x40, 0x200f, 7, 0xff00, 0x0fff_0004, 0, 0]]);
+        assert_eq!(
+            chip.posted(&post, one()),
+            [[0x8000_0008 | code << 28, 0x40, 0x200f, 7, 0xff00, chip.control, 0, 0]]
+        );
     }
     // A 64-bit flag: its low dword. A value's low 32 bits.
     let long = vec![lane(5, 0, 16, 0x9_0000_0007)];
-    assert_eq!(posted("sdma.post_wait_mem(src![s], n, peer, q);", long), [flag]);
+    assert_eq!(chip.posted("sdma.post_wait_mem(src![s], n, peer, q);", long), [flag]);
     // seed "Engine-side wait": lanes are serialised; warp and block scope let the leader post.
     let lanes = || (0..4).map(|t| lane(t * 7, 0, 16 + t, t)).collect::<Vec<_>>();
-    let word = |t: u32| [0xb000_0008, 0x40 + 4 * t, 0x200f, t, 0xffff_ffff, 0x0fff_0004, 0, 0];
-    assert_eq!(posted("sdma.post_wait_mem(src![s], n, peer, q);", lanes()), [word(0), word(1), word(2), word(3)]);
+    let word = |t: u32| [0xb000_0008, 0x40 + 4 * t, 0x200f, t, 0xffff_ffff, chip.control, 0, 0];
+    assert_eq!(chip.posted("sdma.post_wait_mem(src![s], n, peer, q);", lanes()), [word(0), word(1), word(2), word(3)]);
     for coop in ["warp", "block"] {
         let post = format!("sdma.post_wait_mem(src![s], n, peer, q, coop = {coop});");
-        assert_eq!(posted(&post, lanes()), [word(0)]);
+        assert_eq!(chip.posted(&post, lanes()), [word(0)]);
     }
     let aggregate = "sdma.post_wait_mem(src![s], n, peer, q, aggregate = true);";
-    assert_eq!(posted_from(96, aggregate, one()), (vec![flag], 0));
+    assert_eq!(chip.posted_from(96, aggregate, one()), (vec![flag], 0));
     // A queue that is not there.
     for queue in [4, -1, i64::from(i32::MAX), 1 << 32] {
-        assert_eq!(posted("sdma.post_wait_mem(src![s], n, peer, q);", vec![[5, 1, queue, 0, 16, 7]]).len(), 0);
+        assert_eq!(chip.posted("sdma.post_wait_mem(src![s], n, peer, q);", vec![[5, 1, queue, 0, 16, 7]]).len(), 0);
     }
 }
 
-#[test]
-fn waits_for_signals() {
+fn waits_for_signals(chip: &Chip) {
     // seed "postWaitSignal": postWaitMem on a signal slot, `>=`. The slot of rank 6 on queue 3: 6 * 4 + 3, of 8 bytes.
-    let wait = [0xd000_0008, 0xd8, 0x5000, 9, 0xffff_ffff, 0x0fff_0004, 0, 0];
+    let wait = [0xd000_0008, 0xd8, 0x5000, 9, 0xffff_ffff, chip.control, 0, 0];
     let one = || vec![lane(0, 6, 3, 9)];
-    assert_eq!(posted("sdma.post_wait_signal(lsa(d), n, peer, q, s);", one()), [wait]);
-    assert_eq!(posted("sdma.post_wait_signal(lsa(6), 9, lsa(1), queue = 2, signal_queue = 3);", one()), [wait]);
-    assert_eq!(posted("sdma.post_wait_signal(lsa(d), n, peer, s, queue = 2, coop = block);", one()), [wait]);
-    assert_eq!(posted("sdma.post_wait_signal(lsa(d), n, peer, q, s);", vec![lane(0, 6, 4, 9)]).len(), 0);
+    assert_eq!(chip.posted("sdma.post_wait_signal(lsa(d), n, peer, q, s);", one()), [wait]);
+    assert_eq!(chip.posted("sdma.post_wait_signal(lsa(6), 9, lsa(1), queue = 2, signal_queue = 3);", one()), [wait]);
+    assert_eq!(chip.posted("sdma.post_wait_signal(lsa(d), n, peer, s, queue = 2, coop = block);", one()), [wait]);
+    assert_eq!(chip.posted("sdma.post_wait_signal(lsa(d), n, peer, q, s);", vec![lane(0, 6, 4, 9)]).len(), 0);
 }
 
 /// A broadcast of `bytes` from source element 64 to byte 0x100 of peer 1 and byte 0x220 of this rank.
@@ -183,40 +254,43 @@ fn broadcast(bytes: u32) -> [[u32; 8]; 2] {
     [head, [0x100f, 0, 0, 0, 0, 0, 0, 0]]
 }
 
-#[test]
-fn broadcasts() {
+fn broadcasts(chip: &Chip) {
     let one = || vec![lane(9, 0x100, 64, 4096)];
     let [head, tail] = broadcast(4096);
     let post = |rest: &str| format!("sdma.put_broadcast(dst@peer![d], dst![544], src![s], peer, me, n, q{rest});");
-    assert_eq!(posted(&post(""), one()), [head, tail, NOP]);
+    assert_eq!(chip.posted(&post(""), one()), [head, tail, NOP]);
     let fixed = "sdma.put_broadcast(dst@lsa(1)![256], dst![544], src![64], lsa(1), me, 4096, queue = 2);";
-    assert_eq!(posted(fixed, one()), [head, tail, NOP]);
+    assert_eq!(chip.posted(fixed, one()), [head, tail, NOP]);
     // The packet begins anew where it would lie across the ring's end; otherwise the slack is behind it.
-    let ring = facts().ring_bytes;
-    assert_eq!(posted_from(ring - 32, &post(""), one()), (vec![NOP, head, tail], 96));
-    for start in [ring - 64, ring - 96, 3 * ring - 64] {
-        assert_eq!(posted_from(start, &post(""), one()), (vec![head, tail, NOP], 96));
+    assert_eq!(chip.posted_from(RING - 32, &post(""), one()), (vec![NOP, head, tail], 96));
+    for start in [RING - 64, RING - 96, 3 * RING - 64] {
+        assert_eq!(chip.posted_from(start, &post(""), one()), (vec![head, tail, NOP], 96));
     }
     // seed "putBroadcast": a signal at each distinct destination other than this rank, one local for the call.
-    assert_eq!(posted(&post(", local_signal = true"), one()), [head, tail, NOP, HERE]);
-    assert_eq!(posted(&post(", remote_signal = true"), one()), [head, tail, NOP, there(1)]);
+    assert_eq!(chip.posted(&post(", local_signal = true"), one()), [head, tail, NOP, chip.here()]);
+    assert_eq!(chip.posted(&post(", remote_signal = true"), one()), [head, tail, NOP, chip.there(1)]);
     let both = ", local_signal = true, remote_signal = true";
-    assert_eq!(posted(&post(both), one()), [head, tail, NOP, HERE, there(1)]);
+    assert_eq!(chip.posted(&post(both), one()), [head, tail, NOP, chip.here(), chip.there(1)]);
     let two = format!("sdma.put_broadcast(dst@peer![d], dst@lsa(2)![544], src![s], peer, lsa(2), n, q{both});");
     let tail2 = [0x100a, 0, 0, 0, 0, 0, 0, 0];
-    assert_eq!(posted(&two, one()), [head, tail2, NOP, HERE, there(1), there(2)]);
+    assert_eq!(chip.posted(&two, one()), [head, tail2, NOP, chip.here(), chip.there(1), chip.there(2)]);
     let same = format!("sdma.put_broadcast(dst@peer![d], dst@lsa(1)![544], src![s], peer, lsa(1), n, q{both});");
-    assert_eq!(posted(&same, one()), [head, [0x1005, 0, 0, 0, 0, 0, 0, 0], NOP, HERE, there(1)]);
-    assert_eq!(posted_from(ring - 32, &two, one()).0, [NOP, head, tail2, HERE, there(1), there(2)]);
+    assert_eq!(chip.posted(&same, one()), [head, [0x1005, 0, 0, 0, 0, 0, 0, 0], NOP, chip.here(), chip.there(1)]);
+    assert_eq!(
+        chip.posted_from(RING - 32, &two, one()).0,
+        [NOP, head, tail2, chip.here(), chip.there(1), chip.there(2)]
+    );
     // One active lane at a time; no bytes, nothing.
     let lanes = vec![lane(1, 0x100, 64, 4096), lane(2, 0x100, 64, 0), lane(3, 0x100, 64, 512)];
     let [short, _] = broadcast(512);
-    assert_eq!(posted(&post(", remote_signal = true"), lanes), [head, tail, NOP, there(1), short, tail, NOP, there(1)]);
-    assert_eq!(posted_from(64, &post(", aggregate = true"), one()), (vec![head, tail, NOP], 0));
+    assert_eq!(
+        chip.posted(&post(", remote_signal = true"), lanes),
+        [head, tail, NOP, chip.there(1), short, tail, NOP, chip.there(1)]
+    );
+    assert_eq!(chip.posted_from(64, &post(", aggregate = true"), one()), (vec![head, tail, NOP], 0));
 }
 
-#[test]
-fn a_long_broadcast_goes_in_pieces() {
+fn a_long_broadcast_goes_in_pieces(chip: &Chip) {
     // golden README, "Packets as seen": pieces of 0x3fffffe0 bytes, signals on the last.
     let post =
         "sdma.put_broadcast(dst@peer![d], dst![544], src![s], peer, me, n, q, remote_signal = true, coop = warp);";
@@ -224,67 +298,54 @@ fn a_long_broadcast_goes_in_pieces() {
     let second = [0x0800_0001, 0, 0, 0x4000_00e0, 0x200f, 0x4000_00e0, 0x1005, 0x4000_0200];
     let tail = [0x100f, 0, 0, 0, 0, 0, 0, 0];
     let long = vec![lane(0, 0x100, 64, 0x3fff_ffe1)];
-    assert_eq!(posted(post, long), [first, tail, NOP, second, tail, NOP, there(1)]);
+    assert_eq!(chip.posted(post, long), [first, tail, NOP, second, tail, NOP, chip.there(1)]);
 }
 
-/// The wait for element `flag` of the source window to be `value`, and a copy of `bytes` from element 64 to byte `to` of
-/// peer 1.
-fn gate(flag: u32, value: u32) -> [u32; 8] {
-    [0xb000_0008, 4 * flag, 0x200f, value, 0xffff_ffff, 0x0fff_0004, 0, 0]
-}
-
-fn copy(to: u32, bytes: u32) -> [u32; 8] {
-    [1, bytes - 1, 0, 0x100, 0x200f, to, 0x1005, 0]
-}
-
-#[test]
-fn waits_and_copies_in_one_reservation() {
+fn waits_and_copies_in_one_reservation(chip: &Chip) {
     // seed "postWaitMemPutPtr".
     let post =
         |rest: &str| format!("sdma.post_wait_mem_put_ptr(src![s], 5, dst@peer![d], src![64], peer, n, q{rest});");
     let one = || vec![lane(3, 0x300, 8, 4096)];
-    assert_eq!(posted(&post(""), one()), [gate(8, 5), copy(0x300, 4096)]);
+    assert_eq!(chip.posted(&post(""), one()), [chip.gate(8, 5), chip.copy(0x300, 4096)]);
     let fixed = "sdma.post_wait_mem_put_ptr(src![8], 5, dst@lsa(1)![768], src![64], lsa(1), 4096, queue = 2);";
-    assert_eq!(posted(fixed, one()), [gate(8, 5), copy(0x300, 4096)]);
+    assert_eq!(chip.posted(fixed, one()), [chip.gate(8, 5), chip.copy(0x300, 4096)]);
     let both = ", local_signal = true, remote_signal = true";
-    assert_eq!(posted(&post(both), one()), [gate(8, 5), copy(0x300, 4096), HERE, there(1)]);
+    assert_eq!(chip.posted(&post(both), one()), [chip.gate(8, 5), chip.copy(0x300, 4096), chip.here(), chip.there(1)]);
     // Zero bytes: wait and signals, and nothing without a signal.
     let empty = || vec![lane(3, 0x300, 8, 0)];
-    assert_eq!(posted(&post(", remote_signal = true"), empty()), [gate(8, 5), there(1)]);
-    assert_eq!(posted(&post(""), empty()).len(), 0);
+    assert_eq!(chip.posted(&post(", remote_signal = true"), empty()), [chip.gate(8, 5), chip.there(1)]);
+    assert_eq!(chip.posted(&post(""), empty()).len(), 0);
     let none =
         "sdma.post_wait_mem_put_ptr(src![8], 5, dst@peer![d], src![64], peer, 0, queue = 2, remote_signal = true);";
-    assert_eq!(posted(none, empty()), [gate(8, 5), there(1)]);
+    assert_eq!(chip.posted(none, empty()), [chip.gate(8, 5), chip.there(1)]);
     // Each lane's copy lies behind its own wait, with its own signals.
     let lanes = || vec![lane(0, 0x300, 8, 64), lane(1, 0x400, 9, 128)];
-    let first = [gate(8, 5), copy(0x300, 64), there(1)];
-    let second = [gate(9, 5), copy(0x400, 128), there(1)];
-    assert_eq!(posted(&post(", remote_signal = true"), lanes()), [first, second].concat());
+    let first = [chip.gate(8, 5), chip.copy(0x300, 64), chip.there(1)];
+    let second = [chip.gate(9, 5), chip.copy(0x400, 128), chip.there(1)];
+    assert_eq!(chip.posted(&post(", remote_signal = true"), lanes()), [first, second].concat());
     let fixed = fixed.replace("src![8], 5, dst@lsa(1)![768]", "src![s], 5, dst@lsa(1)![d]").replace("4096", "64");
     let fixed = fixed.replace("queue = 2", "queue = 2, remote_signal = true");
-    let second = [gate(9, 5), copy(0x400, 64), there(1)];
-    assert_eq!(posted(&fixed, lanes()), [first, second].concat());
-    let masked = posted(&post(", cmp = ge, mask = 15"), one());
-    assert_eq!(masked[0], [0xd000_0008, 32, 0x200f, 5, 15, 0x0fff_0004, 0, 0]);
-    assert_eq!(posted(&post(both), vec![[3, 1, 4, 0x300, 8, 64]]).len(), 0);
+    let second = [chip.gate(9, 5), chip.copy(0x400, 64), chip.there(1)];
+    assert_eq!(chip.posted(&fixed, lanes()), [first, second].concat());
+    let masked = chip.posted(&post(", cmp = ge, mask = 15"), one());
+    assert_eq!(masked[0], [0xd000_0008, 32, 0x200f, 5, 15, chip.control, 0, 0]);
+    assert_eq!(chip.posted(&post(both), vec![[3, 1, 4, 0x300, 8, 64]]).len(), 0);
 }
 
-#[test]
-fn long_copies_behind_a_wait_go_lane_by_lane() {
+fn long_copies_behind_a_wait_go_lane_by_lane(chip: &Chip) {
     // seed "postWaitMemPutPtr": over the limit, one lane at a time, so that each waits for its own flag and those before it.
     let post = "sdma.post_wait_mem_put_ptr(src![s], 5, dst@peer![d], src![64], peer, n, q, remote_signal = true);";
     let lanes = vec![lane(0, 0x300, 8, 0x3fff_ffe1), lane(1, 0x400, 9, 64), lane(2, 0x500, 10, 0x4000_0000)];
-    let rest = |to: u32, bytes: u32| [1, bytes - 1, 0, 0x4000_00e0, 0x200f, to + 0x3fff_ffe0, 0x1005, 0];
-    let short = vec![gate(9, 5), copy(0x400, 64), there(1)];
-    let long = |flag, to, bytes| vec![gate(flag, 5), copy(to, 0x3fff_ffe0), rest(to, bytes), there(1)];
-    assert_eq!(posted(post, lanes), [short, long(8, 0x300, 1), long(10, 0x500, 32)].concat());
+    let rest = |to: u32, bytes: u32| chip.copy_from(0x4000_00e0, to + 0x3fff_ffe0, bytes);
+    let short = vec![chip.gate(9, 5), chip.copy(0x400, 64), chip.there(1)];
+    let long = |flag, to, bytes| vec![chip.gate(flag, 5), chip.copy(to, 0x3fff_ffe0), rest(to, bytes), chip.there(1)];
+    assert_eq!(chip.posted(post, lanes), [short, long(8, 0x300, 1), long(10, 0x500, 32)].concat());
 }
 
-#[test]
-fn copies_by_pointer() {
+fn copies_by_pointer(chip: &Chip) {
     let post = "sdma.put_ptr(dst@peer![d], src![s], peer, n, q, remote_signal = true);";
-    assert_eq!(posted(post, vec![lane(0, 0x300, 64, 64)]), [copy(0x300, 64), there(1)]);
+    assert_eq!(chip.posted(post, vec![lane(0, 0x300, 64, 64)]), [chip.copy(0x300, 64), chip.there(1)]);
     let global = "sdma.put_ptr(dst@peer![d], done![0], peer, n, q);";
-    let [header, size, parameter, .., to, to_high, zero] = posted(global, vec![lane(0, 0x300, 64, 64)])[0];
-    assert_eq!([header, size, parameter, to, to_high, zero], [1, 63, 0, 0x300, 0x1005, 0]);
+    let [header, size, parameter, .., to, to_high, zero] = chip.posted(global, vec![lane(0, 0x300, 64, 64)])[0];
+    assert_eq!([header, size, parameter, to, to_high, zero], [chip.copy[0], 63, chip.copy[1], 0x300, 0x1005, 0]);
 }

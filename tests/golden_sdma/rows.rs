@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 use tilewright_sim::node::Counters;
+use tilewright_target::{SdmaFacts, Target};
 
 pub(crate) type Res<T> = Result<T, String>;
 
@@ -12,7 +13,10 @@ pub(crate) type Res<T> = Result<T, String>;
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    pub(crate) arch: String,
+    /// The chip.
+    pub(crate) target: &'static Target,
+    /// Its engines.
+    pub(crate) facts: &'static SdmaFacts,
     pub(crate) family: String,
     pub(crate) cfg: Config,
     /// Queues that do not start at zero.
@@ -151,9 +155,11 @@ impl Row {
     pub(crate) fn read(line: &str) -> Res<Row> {
         let row: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
         only(&row, ROW)?;
+        let (target, facts) = chip(&text(&row["arch"])?)?;
         Ok(Row {
             name: text(&row["name"])?,
-            arch: text(&row["arch"])?,
+            target,
+            facts,
             family: text(&row["family"])?,
             cfg: config(&row["cfg"])?,
             init: list(&row["init"], after)?,
@@ -163,6 +169,12 @@ impl Row {
             steps: list(&row["steps"], step)?,
         })
     }
+}
+
+/// A chip and its engines.
+pub(crate) fn chip(name: &str) -> Res<(&'static Target, &'static SdmaFacts)> {
+    let target = tilewright_target::lookup(name).map_err(|e| e.to_string())?;
+    Ok((target, target.sdma.as_ref().ok_or_else(|| format!("{name} has no engines"))?))
 }
 
 fn config(value: &Value) -> Res<Config> {

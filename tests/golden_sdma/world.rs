@@ -8,7 +8,7 @@ use tilewright_sim::machine::{Launch, ModuleId, NoEngines, Outcome, Schedule, Si
 use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::{Counters, Node, RankConfig, window_device};
 use tilewright_sim::sdma::QueueId;
-use tilewright_target::{GFX950, SdmaFacts};
+use tilewright_target::{SdmaFacts, Target};
 
 use crate::kernels::COLUMNS;
 use crate::rows::{Config, Event, Res, Row, Step};
@@ -49,12 +49,10 @@ pub(crate) struct World {
     args: Vec<u8>,
     signals: u64,
     rank: u32,
+    target: &'static Target,
+    facts: &'static SdmaFacts,
     /// Where the threads of the last launch say that they came back, and how many they are.
     done: (u64, u32),
-}
-
-pub(crate) fn facts() -> &'static SdmaFacts {
-    GFX950.sdma.as_ref().expect("gfx950 has engines")
 }
 
 fn schedule(row: &Row) -> Res<Schedule> {
@@ -75,12 +73,12 @@ impl World {
     pub(crate) fn new(row: &Row, object: &[u8], states: &BTreeMap<QueueId, State>, seed: u64) -> Res<World> {
         let cfg = &row.cfg;
         let config = SimConfig { seed, schedule: schedule(row)?, detect_deadlock: false, ..SimConfig::default() };
-        let mut sim = Sim::new(&GFX950, config);
+        let mut sim = Sim::new(row.target, config);
         let rank = cfg.lsa_rank;
         let pool = pool_bytes(cfg);
         told(sim.memory.allocate_at(cfg.signals, rank, pool as u64, MemoryType::Uncached, "signals"))?;
         told(sim.memory.host_write(cfg.signals, &vec![0; pool]))?;
-        let node = told(Node::with_ranks(&mut sim.memory, facts(), &[rank_config(cfg)]))?;
+        let node = told(Node::with_ranks(&mut sim.memory, row.facts, &[rank_config(cfg)]))?;
         let mut args = node.rank(rank).ok_or("no rank")?.comm().bytes();
         for (base, stride, window_rank) in cfg.windows {
             let device = told(window_device(&mut sim.memory, rank, base, stride, window_rank))?;
@@ -96,7 +94,8 @@ impl World {
             }
         }
         let module = told(sim.load(object))?;
-        Ok(World { sim, node, module, args, signals: cfg.signals, rank, done: (0, 0) })
+        let (target, facts) = (row.target, row.facts);
+        Ok(World { sim, node, module, args, signals: cfg.signals, rank, target, facts, done: (0, 0) })
     }
 
     /// Another node with the queues in the given states and this one's signals, for what comes after a hang.
@@ -148,7 +147,7 @@ impl World {
 
     /// Lets the launch end; whether it does. Where it may hang, each wave gets as many instructions as the file gave one.
     pub(crate) fn finish(&mut self, may_hang: bool) -> Res<bool> {
-        let waves = u64::from(self.done.1 / GFX950.warp_size).max(1);
+        let waves = u64::from(self.done.1 / self.target.warp_size).max(1);
         let limit = if may_hang { HANGS_AFTER * waves } else { ENDS_WITHIN };
         Ok(told(self.sim.run_for(&mut NoEngines, limit))? == Outcome::Ended)
     }
@@ -227,7 +226,7 @@ impl World {
             ("doorbell", queue.doorbell),
             ("committedWptr", queue.committed_wptr),
         ];
-        let at = |n: u64| queue.ring + (before.counters.cached_wptr + n * 8) % facts().ring_bytes;
+        let at = |n: u64| queue.ring + (before.counters.cached_wptr + n * 8) % self.facts.ring_bytes;
         places.extend((0..1024).map(|n| ("ring", at(n))));
         places
     }

@@ -1,16 +1,15 @@
 //! Ordered memory accesses of the queue protocol, and addresses in mori's structures.
 //!
 //! Must hold: scopes are those of mori's instructions (write pointer, committed pointer and the shared read index at
-//! agent scope, doorbell, engine read pointer and signals at system scope). A wait is an intrinsic between two
-//! wavefront fences: `s_waitcnt` alone is no barrier to the compiler, and a fence on one side only lets the accesses of
-//! the other side cross the wait.
+//! agent scope, doorbell, engine read pointer and signals at system scope).
 
 use inkwell::values::{BasicValue, BasicValueEnum, PointerValue};
 use tilewright_backend_llvm::emit::RANK_LIMIT;
 use tilewright_backend_llvm::{AddressSpace, Error, Ordering, Scope};
 use tilewright_target::mori_abi::{dev_comm, in_dev_comm, sdma_context};
 
-use super::{Int, Result, Sdma, StoreWait};
+use super::{Int, Result, Sdma};
+use crate::waits::{stores_complete, stores_visible};
 
 impl<'ctx> Sdma<'_, 'ctx> {
     /// Agent-scope relaxed load of 64 bits.
@@ -35,17 +34,12 @@ impl<'ctx> Sdma<'_, 'ctx> {
 
     /// Everything this wave stored before is where the engine sees it before anything after.
     pub(crate) fn stores_done(&self) -> Result<()> {
-        match self.store_wait {
-            StoreWait::Waitcnt => {
-                self.g.fence(Ordering::AcquireRelease, Scope::WAVEFRONT)?;
-                self.g.intrinsic("llvm.amdgcn.s.waitcnt", &[], &[self.g.i32(0).into()], "")?;
-                self.g.fence(Ordering::AcquireRelease, Scope::WAVEFRONT)?;
-            }
-            StoreWait::AgentRelease => {
-                self.g.fence(Ordering::Release, Scope::AGENT)?;
-            }
-        }
-        Ok(())
+        stores_visible(&self.g, self.counters)
+    }
+
+    /// A pointer that was just stored, with its own scope, is complete before anything after.
+    pub(crate) fn pointer_done(&self) -> Result<()> {
+        stores_complete(&self.g, self.counters)
     }
 
     /// `s_sleep`: gives the poll loop's issue slots to other waves for about 64 * `amount` cycles.

@@ -25,7 +25,7 @@ mod wait;
 
 use inkwell::values::{IntValue, PointerValue};
 use tilewright_backend_llvm::{Error, Gen};
-use tilewright_target::SdmaFacts;
+use tilewright_target::{SdmaFacts, WaitCounters};
 
 pub use broadcast::Broadcast;
 pub use put::{Post, PostOptions};
@@ -65,15 +65,6 @@ pub struct QueueNo<'ctx> {
     pub(crate) exists: Option<Int<'ctx>>,
 }
 
-/// How a chip's stores are made visible to the engine before a pointer to them is published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StoreWait {
-    /// `s_waitcnt 0` (gfx9: stores are counted with loads).
-    Waitcnt,
-    /// An agent-scope release: `global_wb` and `s_wait_storecnt 0` (gfx12).
-    AgentRelease,
-}
-
 /// Generates SDMA code into one kernel.
 #[derive(Clone, Copy)]
 pub struct Sdma<'a, 'ctx> {
@@ -85,8 +76,8 @@ pub struct Sdma<'a, 'ctx> {
     pub(crate) facts: &'a SdmaFacts,
     /// Lanes of a wave: 32 or 64.
     pub(crate) wave: u32,
-    /// How stores are waited for.
-    pub(crate) store_wait: StoreWait,
+    /// How stores are waited for before a pointer to them is published.
+    pub(crate) counters: WaitCounters,
     /// Whether the workgroup's extents along y and z are known to be one.
     pub(crate) flat_block: [bool; 2],
     /// Are calls checked, with a trap at the first misuse?
@@ -95,15 +86,15 @@ pub struct Sdma<'a, 'ctx> {
 
 impl<'a, 'ctx> Sdma<'a, 'ctx> {
     /// A generator for a kernel whose `ccoDevComm` argument is at `comm`, on a chip with the engines of `facts` and waves
-    /// of `wave` lanes.
+    /// of `wave` lanes whose accesses are counted as `counters` says.
     pub fn new(
         g: Gen<'a, 'ctx>,
         comm: PointerValue<'ctx>,
         facts: &'a SdmaFacts,
         wave: u32,
-        store_wait: StoreWait,
+        counters: WaitCounters,
     ) -> Self {
-        Sdma { g, comm, facts, wave, store_wait, flat_block: [false; 2], debug: false }
+        Sdma { g, comm, facts, wave, counters, flat_block: [false; 2], debug: false }
     }
 
     /// Checks calls and traps at the first misuse, with a code of [`tilewright_target::sdma::Misuse`].

@@ -33,7 +33,7 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let (src_lo, src_hi) = self.halves(src, "src")?;
         let (first_lo, first_hi) = self.halves(first, "first")?;
         let (second_lo, second_hi) = self.halves(second, "second")?;
-        let (header, parameter) = (g.i32(posted.broadcast_header), g.i32(posted.copy_parameter));
+        let (header, parameter) = (g.i32(posted.broadcast_header), g.i32(posted.broadcast_parameter));
         let head = [header, size, parameter, src_lo, src_hi, first_lo, first_hi, second_lo];
         let mut tail = [g.i32(0); 8];
         tail[0] = second_hi;

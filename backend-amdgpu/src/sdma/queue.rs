@@ -208,8 +208,8 @@ impl<'ctx> Sdma<'_, 'ctx> {
         let doorbell = self.queue_ptr(queue, handle::DOORBELL, "doorbell")?;
         self.stores_done()?;
         self.store_agent(end, wptr)?;
-        self.stores_done()?;
+        self.pointer_done()?;
         self.store_system(end, doorbell)?;
-        self.stores_done()
+        self.pointer_done()
     }
 }

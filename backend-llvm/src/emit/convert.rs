@@ -100,7 +100,10 @@ impl<'ctx> Emitter<'_, '_, 'ctx> {
                 builder.build_float_trunc(wide, ty, "rounded")?
             }
             (a, b) if a < b => builder.build_float_ext(value, ty, "wide")?,
-            _ => builder.build_float_trunc(value, ty, "rounded")?,
+            _ => {
+                let apart = if to == DType::F16 { self.hooks.before_f16(&self.g, value)? } else { value };
+                builder.build_float_trunc(apart, ty, "rounded")?
+            }
         })
     }
 

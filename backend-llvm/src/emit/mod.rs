@@ -21,7 +21,7 @@ mod stmt;
 
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::values::{FunctionValue, PointerValue};
+use inkwell::values::{FloatValue, FunctionValue, PointerValue};
 use tilewright_ir::{Kernel, PrimOp, Scope as Threads, Span};
 use tilewright_target::Target;
 
@@ -95,6 +95,12 @@ pub trait TargetHooks {
     /// All lanes of a wave that are here come together before any goes on; emits no instruction where lanes run in lockstep.
     fn converge<'ctx>(&self, _: &Gen<'_, 'ctx>) -> Result<()> {
         Ok(())
+    }
+
+    /// A float that is about to be rounded to f16, kept apart from what made it where the target's instruction selection would
+    /// fuse the two into something else; emits no instruction.
+    fn before_f16<'ctx>(&self, _: &Gen<'_, 'ctx>, value: FloatValue<'ctx>) -> Result<FloatValue<'ctx>> {
+        Ok(value)
     }
 
     /// Divides a long stretch of code for what takes more than linear time there; emits no instruction.

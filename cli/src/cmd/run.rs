@@ -5,11 +5,13 @@ mod times;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tilewright_artifact::checked_line;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Module, Run};
 use tilewright_runtime::times::summary;
 use tilewright_target::Target;
 
+use super::arrays::{self, Array};
 use super::runs::{self, allows};
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
 use crate::backend::Want;
@@ -53,6 +55,12 @@ pub(super) struct Args {
     /// Write what happened when, in virtual time, as a trace for ui.perfetto.dev; of the first seed, on sim
     #[arg(long, value_name = "OUT")]
     trace: Option<PathBuf>,
+    /// Fill a buffer from a file, in place of what the run blocks say: its shape, or with one more axis of ranks in front
+    #[arg(long = "in", value_name = "NAME=FILE.npy", value_parser = arrays::parse)]
+    inputs: Vec<Array>,
+    /// Write what a buffer holds after the run to a file; with several ranks an axis of ranks comes in front
+    #[arg(long = "out", value_name = "NAME=FILE.npy", value_parser = arrays::parse)]
+    outputs: Vec<Array>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(super) json: bool,
@@ -92,17 +100,18 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         let (seed, seeds) = (args.seed, args.seeds);
         return Err(Stop::Usage(format!("--seed {seed} with --seeds {seeds} goes beyond the last seed, {}", u64::MAX)));
     }
-    let compiled = input.compile_part(
-        session,
-        runs::runnable(&module, target),
-        target,
-        (Want::finished(target), true, args.sdma_debug),
-        &mut (),
-    )?;
     if args.trace.is_some() && device.name() != "sim" {
         return Err(Stop::Usage(format!("--trace is of the simulator's virtual time, which {} has none of", device.name())));
     }
-    let mut outcomes = run_all((args, device), &input, &compiled, session)?;
+    let part = runs::runnable(&module, target);
+    let runs = arrays::with_inputs(&part, &args.inputs)?;
+    arrays::check_outputs(&part, &args.inputs, &args.outputs)?;
+    let compiled =
+        input.compile_part(session, part, target, (Want::finished(target), true, args.sdma_debug), &mut ())?;
+    let mut outcomes = run_all((args, device), &input, (&compiled, &runs), session)?;
+    for outcome in &outcomes {
+        arrays::write(&args.outputs, &compiled, outcome.run, &outcome.checked)?;
+    }
     if let Some(path) = &args.trace {
         times::write_trace(path, (&input.name, args.seed), &compiled, &mut outcomes, session)?;
     }
@@ -160,14 +169,15 @@ struct Outcome<'a> {
 fn run_all<'a>(
     (args, device): (&Args, &dyn Device),
     input: &Input,
-    compiled: &'a Compiled,
+    (compiled, runs): (&Compiled, &'a [Run]),
     session: &mut Session,
 ) -> Result<Vec<Outcome<'a>>, Stop> {
     let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
     let npy = |name: &str| files::read_bytes(&folder.join(name));
     let mut outcomes = Vec::new();
     let mut failed = false;
-    for run in compiled.tile.runs() {
+    let mut progress = session.progress(args.seeds.saturating_mul(runs.len() as u64), "seeds");
+    for run in runs {
         let (mut last, mut times) = (None, Times::default());
         for seed in args.seed..=args.seed.saturating_add(args.seeds - 1) {
             let (ranks, max_steps) = (args.ranks, args.max_steps);
@@ -175,9 +185,10 @@ fn run_all<'a>(
             // What one seed takes stands for all: nothing of it is chance but who comes first.
             let timed = (device.name() == "sim" && seed == args.seed)
                 .then(|| Timed::new(!args.unchecked, args.trace.is_some()));
-            let found = check(compiled, timed.as_ref().map_or(device, |timed| timed), &trial);
+            let checked = check(compiled, timed.as_ref().map_or(device, |timed| timed), &trial);
             times = timed.map_or(times, |timed| timed.take());
-            match found {
+            progress.step();
+            match checked {
                 Ok(checked) => {
                     // What one seed has told needs no second telling.
                     if last.is_none() {
@@ -186,6 +197,7 @@ fn run_all<'a>(
                     last = Some(checked);
                 }
                 Err(all) => {
+                    progress.hide();
                     input.tell(session, &all);
                     session.say(&format!("note: `{}` on {}, seed {seed}\n", run.kernel, compiled.target.name));
                     failed = true;
@@ -208,14 +220,9 @@ fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
             (_, false) => "against the reference",
         };
         let seeds = if args.seeds == 1 { format!("seed {}", args.seed) } else { format!("{} seeds", args.seeds) };
-        out.push_str(&format!(
-            "checked {} bytes on {} ranks: `{}` for {}, {} {against}, {seeds}\n",
-            checked.bytes,
-            checked.ranks,
-            run.kernel,
-            compiled.target.name,
-            device.name(),
-        ));
+        let how = format!("{} {against}, {seeds}", device.name());
+        let (bytes, ranks) = (checked.bytes, u64::from(checked.ranks));
+        out.push_str(&checked_line(bytes, ranks, run.kernel.as_str(), compiled.target.name, &how));
         out.push_str(&summary(compiled.target, &times.ranks));
     }
     out

@@ -2,11 +2,12 @@
 
 use std::sync::Mutex;
 
-use tilewright_artifact::ArgKind;
+use tilewright_artifact::{CodeBytes, CodeKind};
 use tilewright_ir::interp::{LaunchInput, LaunchOutput, where_lookup};
 use tilewright_ir::{Code, Diagnostic, Name, Span};
-use tilewright_runtime::device::sim::{SimError, SimOptions, run, run_timed};
+use tilewright_runtime::device::sim::{SimOptions, run, run_timed};
 use tilewright_runtime::device::{Launch, Outcome, RankArgs};
+use tilewright_runtime::{DriverError, Error, SignalError};
 use tilewright_sim::fault::{Fault, FaultKind};
 use tilewright_sim::mem::MemFault;
 use tilewright_sim::sdma::EngineFaultKind;
@@ -33,7 +34,7 @@ impl Device for Sim {
     }
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
-        launch(compiled, kernel, input, self.checks, |target, object, launch, options| run(target, object, launch, options))
+        launch(compiled, kernel, input, self.checks, |target, code, launch, options| run(target, code, launch, options))
     }
 }
 
@@ -77,8 +78,8 @@ impl Device for Timed {
     }
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
-        launch(compiled, kernel, input, self.checks, |target, object, launch, options| {
-            let (outcome, ranks, trace) = run_timed(target, object, launch, options, self.trace)?;
+        launch(compiled, kernel, input, self.checks, |target, code, launch, options| {
+            let (outcome, ranks, trace) = run_timed(target, code, launch, options, self.trace)?;
             if let Ok(mut found) = self.found.lock() {
                 *found = Times { ranks, trace };
             }
@@ -93,7 +94,7 @@ fn launch(
     kernel: &Name,
     input: &LaunchInput,
     checks: bool,
-    run: impl FnOnce(&'static Target, &[u8], &Launch<'_>, SimOptions) -> Result<Outcome, SimError>,
+    run: impl FnOnce(&'static Target, &CodeBytes, &Launch<'_>, SimOptions) -> Result<Outcome, Error>,
 ) -> Result<LaunchOutput, Diagnostic> {
     let lowered = compiled.lowered.kernel(kernel.as_str()).ok_or_else(|| missing(kernel))?;
     let span = lowered.span;
@@ -107,10 +108,10 @@ fn launch(
     let ranks: Vec<RankArgs> = (0..input.ranks as usize).map(|rank| rank_args(input, rank)).collect();
     let launch = Launch { kernel: &info, ranks: &ranks };
     let options = SimOptions { seed: input.seed, checks, max_steps: input.max_steps, ..SimOptions::default() };
-    let outcome = run(compiled.target, object, &launch, options).map_err(|e| diagnostic(compiled, span, e))?;
-    let hidden = |name: &str| info.args.iter().any(|arg| arg.name == name && arg.kind == ArgKind::Hidden);
-    let keep = |(name, bytes): (String, Vec<u8>)| (!hidden(&name)).then(|| (Name::new(&name), bytes));
-    let buffers = outcome.buffers.into_iter().map(|rank| rank.into_iter().filter_map(keep).collect());
+    let code = CodeBytes { kind: CodeKind::Hsaco, bytes: object.clone() };
+    let outcome = run(compiled.target, &code, &launch, options).map_err(|e| diagnostic(compiled, span, e))?;
+    let keep = |(name, bytes): (String, Vec<u8>)| (Name::new(&name), bytes);
+    let buffers = outcome.buffers.into_iter().map(|rank| rank.into_iter().map(keep).collect());
     Ok(LaunchOutput { buffers: buffers.collect(), warnings: Vec::new(), steps: outcome.instructions })
 }
 
@@ -126,12 +127,15 @@ fn rank_args(input: &LaunchInput, rank: usize) -> RankArgs {
 }
 
 /// What went wrong, at its line of the source.
-fn diagnostic(compiled: &Compiled, kernel: Span, error: SimError) -> Diagnostic {
-    match error {
-        SimError::Fault(fault) => of_fault(compiled, kernel, &fault),
-        SimError::Launch(_) | SimError::Target(_) => Diagnostic::error(Code::TARGET_REFUSES, kernel, error.to_string()),
-        SimError::Args(_) | SimError::Load(_) => Diagnostic::error(Code::INTERNAL, kernel, error.to_string()),
-    }
+pub(super) fn diagnostic(compiled: &Compiled, kernel: Span, error: Error) -> Diagnostic {
+    let code = match &error {
+        Error::Driver(DriverError::Fault(fault)) => return of_fault(compiled, kernel, fault),
+        Error::Driver(DriverError::Load(_)) => Code::INTERNAL,
+        Error::Driver(_) | Error::Launch(_) | Error::Signals(SignalError::Exhausted { .. }) => Code::TARGET_REFUSES,
+        Error::Guard(_) => Code::OUT_OF_BOUNDS,
+        _ => Code::INTERNAL,
+    };
+    Diagnostic::error(code, kernel, error.to_string())
 }
 
 /// A fault of the simulated machine: its sentence, its line, and where it happened as a note.

@@ -99,6 +99,68 @@ fn atomic(code: u16) -> Option<Shape> {
     Some(Shape { what: What::Atomic(op), bytes, convert: Convert::Dwords, to_lds: false, high: false })
 }
 
+/// The shape of gfx1250's VFLAT, VGLOBAL, VSCRATCH and (formats aside) VBUFFER opcode `code`. Not among them: transposing,
+/// asynchronous and monitoring loads.
+pub(super) fn shape12(code: u16) -> Option<Shape> {
+    use Convert::{Dwords, High, Low, Sign, Zero};
+    match code {
+        16 => Shape::load(1, Zero),
+        17 => Shape::load(1, Sign),
+        18 => Shape::load(2, Zero),
+        19 => Shape::load(2, Sign),
+        20..=23 => Shape::load(4 * (usize::from(code) - 19), Dwords),
+        24 => Shape::store(1, false),
+        25 => Shape::store(2, false),
+        26..=29 => Shape::store(4 * (usize::from(code) - 25), false),
+        30 => Shape::load(1, Low(false)),
+        31 => Shape::load(1, Low(true)),
+        32 => Shape::load(2, Low(false)),
+        33 => Shape::load(1, High(false)),
+        34 => Shape::load(1, High(true)),
+        35 => Shape::load(2, High(false)),
+        36 => Shape::store(1, true),
+        37 => Shape::store(2, true),
+        _ => atomic12(code),
+    }
+}
+
+fn atomic12(code: u16) -> Option<Shape> {
+    use AtomicOp as A;
+    const WORDS: [AtomicOp; 14] = [
+        A::Swap,
+        A::CmpSwap,
+        A::Add,
+        A::Sub,
+        A::SubClamp,
+        A::SMin,
+        A::UMin,
+        A::SMax,
+        A::UMax,
+        A::And,
+        A::Or,
+        A::Xor,
+        A::Inc,
+        A::Dec,
+    ];
+    let (op, bytes) = match code {
+        51..=64 => (WORDS[usize::from(code) - 51], 4),
+        // The same without the saturating difference.
+        65..=68 => (WORDS[usize::from(code) - 65], 8),
+        69..=77 => (WORDS[usize::from(code) - 64], 8),
+        80 => (A::CondSub, 4),
+        81 => (A::FMin, 4),
+        82 => (A::FMax, 4),
+        85 => (A::FAdd, 8),
+        86 => (A::FAdd, 4),
+        89 => (A::PkAddF16, 4),
+        90 => (A::PkAddBf16, 4),
+        91 => (A::FMin, 8),
+        92 => (A::FMax, 8),
+        _ => return None,
+    };
+    Some(Shape { what: What::Atomic(op), bytes, convert: Convert::Dwords, to_lds: false, high: false })
+}
+
 /// The instruction decodes but is not simulated.
 pub(super) fn unsupported(inst: &Inst) -> Box<Fault> {
     Fault::new(FaultKind::NotSimulated { text: inst.to_string() })

@@ -2,10 +2,10 @@
 //!
 //! What must hold here: the program counter of the wave already points behind the instruction; a branch is relative to that.
 
-use super::operand::{scalar32, scalar64, set_scalar32, set_scalar64};
+use super::operand::{scalar32, set_scalar32, set_scalar64, source64};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::{Inst, Op, Operand};
-use crate::wave::{EXEC, VCC, WaveState};
+use crate::wave::{COUNTERS, Counter, Generation, Limits, VCC, WaveState};
 
 /// What the machine has to do after a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,13 @@ pub(crate) enum Effect {
         /// Whether it went backwards: a loop may have gone round.
         back: bool,
     },
-    /// Wait until at most so many operations are in flight; `u32::MAX` where a counter does not matter.
-    Wait {
-        /// Vector memory.
-        vm: u32,
-        /// LDS and scalar memory.
-        lgkm: u32,
-    },
-    /// Wait for the workgroup.
+    /// Wait until at most so many operations are in flight.
+    Wait(Limits),
+    /// Arrive at the workgroup's barrier.
+    Arrive,
+    /// Wait for the workgroup at its barrier.
+    Meet,
+    /// Both.
     Barrier,
     /// Let others run.
     Yield,
@@ -65,6 +64,38 @@ pub(crate) const fn is_control(op: Op) -> bool {
             | Op::SSetregImm32B32
             | Op::VNop
             | Op::VClrexcp
+    ) || is_new(op)
+}
+
+/// Those that gfx1250 adds.
+const fn is_new(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SWaitLoadcnt
+            | Op::SWaitStorecnt
+            | Op::SWaitXcnt
+            | Op::SWaitDscnt
+            | Op::SWaitKmcnt
+            | Op::SWaitLoadcntDscnt
+            | Op::SWaitStorecntDscnt
+            | Op::SWaitAsynccnt
+            | Op::SWaitTensorcnt
+            | Op::SWaitIdle
+            | Op::SWaitAlu
+            | Op::SDelayAlu
+            | Op::SClause
+            | Op::SBarrierSignal
+            | Op::SBarrierWait
+            | Op::SMonitorSleep
+            | Op::SSleepVar
+            | Op::SSetprioIncWg
+            | Op::STtracedataImm
+            | Op::SSendmsg
+            | Op::SSetVgprMsb
+            | Op::SRoundMode
+            | Op::SDenormMode
+            | Op::SVersion
+            | Op::SAddPcI64
     )
 }
 
@@ -82,7 +113,7 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             let fault = Fault::new(FaultKind::Trap { code: u32::from(immediate(inst) & 0xff) });
             // The first lane that came here.
             let lane = wave.exec().trailing_zeros() as usize;
-            Err(if lane < 64 { fault.lane(lane) } else { fault })
+            Err(if wave.exec() != 0 { fault.lane(lane) } else { fault })
         }
         Op::SBranch => Ok(branch(wave, inst, true)),
         Op::SCbranchScc0 | Op::SCbranchScc1 => {
@@ -93,14 +124,14 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             Ok(branch(wave, inst, taken))
         }
         Op::SCbranchVccz | Op::SCbranchVccnz => {
-            if checks && wave.sgpr_init >> VCC & 3 != 3 {
+            if checks && wave.mask_registers(VCC) & !wave.sgpr_init != 0 {
                 return Err(undefined(inst, "vcc"));
             }
             let taken = (wave.vcc() == 0) == (inst.op == Op::SCbranchVccz);
             Ok(branch(wave, inst, taken))
         }
         Op::SCbranchExecz | Op::SCbranchExecnz => {
-            let taken = (wave.sgpr64(EXEC) == 0) == (inst.op == Op::SCbranchExecz);
+            let taken = (wave.exec() == 0) == (inst.op == Op::SCbranchExecz);
             Ok(branch(wave, inst, taken))
         }
         Op::SGetpcB64 => {
@@ -109,7 +140,7 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             Ok(Effect::Next)
         }
         Op::SSetpcB64 | Op::SSwappcB64 => {
-            let (target, next) = (scalar64(wave, inst.src[0], false), wave.pc);
+            let (target, next) = (source64(wave, inst, 0), wave.pc);
             if inst.op == Op::SSwappcB64 {
                 set_scalar64(wave, inst.dst, next);
             }
@@ -121,6 +152,47 @@ pub(crate) fn execute(wave: &mut WaveState, inst: &Inst, checks: bool) -> Exec<E
             Ok(branch(wave, inst, true))
         }
         Op::SGetregB32 | Op::SSetregB32 | Op::SSetregImm32B32 => hardware_register(wave, inst),
+        op if is_new(op) => execute_new(wave, inst),
+        _ => Ok(Effect::Next),
+    }
+}
+
+/// The instructions that gfx1250 adds. What is left of them changes nothing: `s_delay_alu`, `s_wait_alu` and `s_clause` tell the
+/// hardware about timing, and results do not hang on it (inferred: the hardware interlocks what `s_wait_alu` waits for).
+fn execute_new(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
+    use Counter::{Ds, Km, Load, Store, X};
+    let imm = u32::from(immediate(inst));
+    let one = |counter| Ok(Effect::Wait(Limits::of(counter, imm)));
+    // dscnt in bits 5:0, the other counter in 13:8.
+    let two = |counter| Ok(Effect::Wait(Limits::of(counter, imm >> 8 & 63).and(Ds, imm & 63)));
+    let refuse = || Err(Fault::new(FaultKind::NotSimulated { text: inst.to_string() }));
+    match inst.op {
+        Op::SWaitLoadcnt => one(Load),
+        Op::SWaitStorecnt => one(Store),
+        Op::SWaitXcnt => one(X),
+        Op::SWaitDscnt => one(Ds),
+        Op::SWaitKmcnt => one(Km),
+        Op::SWaitLoadcntDscnt => two(Load),
+        Op::SWaitStorecntDscnt => two(Store),
+        Op::SWaitIdle => Ok(Effect::Wait(Limits([0; COUNTERS]))),
+        // The workgroup's own barrier; others are those of clusters, of traps, and named ones.
+        Op::SBarrierSignal if inst.src[0] == Operand::InlineInt(-1) => Ok(Effect::Arrive),
+        Op::SBarrierWait if imm == 0xffff => Ok(Effect::Meet),
+        Op::SBarrierSignal | Op::SBarrierWait => refuse(),
+        Op::SMonitorSleep | Op::SSleepVar => Ok(Effect::Yield),
+        // Giving registers back before the end.
+        Op::SSendmsg if imm == 3 => Ok(Effect::Next),
+        Op::SSendmsg => refuse(),
+        // The upper bits of register numbers: waves here have at most 256 registers.
+        Op::SSetVgprMsb | Op::SRoundMode if imm != 0 => refuse(),
+        Op::SDenormMode => {
+            wave.mode = wave.mode & !0xf0 | (imm & 15) << 4;
+            Ok(Effect::Next)
+        }
+        Op::SAddPcI64 => {
+            let target = wave.pc.wrapping_add(source64(wave, inst, 0));
+            Ok(jump(wave, target & !3))
+        }
         _ => Ok(Effect::Next),
     }
 }
@@ -139,7 +211,8 @@ fn immediate(inst: &Inst) -> u16 {
 const fn wait_counters(immediate: u16) -> Effect {
     let vm = (immediate & 15 | immediate >> 14 << 4) as u32;
     let lgkm = (immediate >> 8 & 15) as u32;
-    Effect::Wait { vm: if vm == 63 { u32::MAX } else { vm }, lgkm: if lgkm == 15 { u32::MAX } else { lgkm } }
+    let (vm, lgkm) = (if vm == 63 { u32::MAX } else { vm }, if lgkm == 15 { u32::MAX } else { lgkm });
+    Effect::Wait(Limits::gfx9(vm, lgkm))
 }
 
 fn jump(wave: &mut WaveState, target: u64) -> Effect {
@@ -168,6 +241,12 @@ const MODE: u32 = 1;
 const HW_ID: u32 = 4;
 /// The XCC it runs on.
 const XCC_ID: u32 = 20;
+/// gfx1250: the identity of the wave's place.
+const HW_ID1: u32 = 23;
+/// gfx1250: state of the instruction buffer; bits 9:6 say whether the workgroup belongs to a cluster. Ours never do.
+const IB_STS2: u32 = 28;
+/// Bits of our MODE that gfx1250's has for something else; see [`KernelDescriptor::mode`](crate::loader::KernelDescriptor::mode).
+const MODE_OF_GFX9: u32 = 0x300;
 
 /// `s_getreg`, `s_setreg`: a field of a hardware register. Number in bits 5:0, offset in 10:6, width - 1 in 15:11.
 fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
@@ -177,11 +256,13 @@ fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
     let refuse =
         |what: &str| Err(Fault::new(FaultKind::NotSimulated { text: format!("{} of {what}", inst.op.mnemonic()) }));
     if inst.op == Op::SGetregB32 {
-        let value = match register {
-            MODE => wave.mode,
-            HW_ID => wave.id.wave & 15,
-            XCC_ID => wave.id.xcd & 15,
-            other => return refuse(&format!("hardware register {other}")),
+        let value = match (register, wave.generation) {
+            (MODE, Generation::Gfx9) => wave.mode,
+            (MODE, Generation::Gfx12) => wave.mode & !MODE_OF_GFX9,
+            (HW_ID, Generation::Gfx9) | (HW_ID1, Generation::Gfx12) => wave.id.wave & 15,
+            (XCC_ID, Generation::Gfx9) => wave.id.xcd & 15,
+            (IB_STS2, Generation::Gfx12) => 0,
+            (other, _) => return refuse(&format!("hardware register {other}")),
         };
         set_scalar32(wave, inst.dst, (value & mask) >> offset);
         return Ok(Effect::Next);
@@ -198,6 +279,7 @@ fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
         });
         literal.unwrap_or(0)
     };
+    let mask = if wave.generation == Generation::Gfx12 { mask & !MODE_OF_GFX9 } else { mask };
     let mode = wave.mode & !mask | value << offset & mask;
     if mode & 15 != 0 {
         return refuse("a rounding mode other than to nearest even");
@@ -208,14 +290,14 @@ fn hardware_register(wave: &mut WaveState, inst: &Inst) -> Exec<Effect> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, wait_counters};
+    use super::{Effect, Limits, wait_counters};
 
     #[test]
     fn counters_of_a_wait() {
         let (all, none) = (u32::MAX, 0);
-        assert_eq!(wait_counters(0xcf7f), Effect::Wait { vm: all, lgkm: all });
-        assert_eq!(wait_counters(0xc07f), Effect::Wait { vm: all, lgkm: none }, "lgkmcnt(0)");
-        assert_eq!(wait_counters(0x0f70), Effect::Wait { vm: none, lgkm: all }, "vmcnt(0)");
-        assert_eq!(wait_counters(0x4f71), Effect::Wait { vm: 17, lgkm: all }, "the upper bits of vmcnt");
+        assert_eq!(wait_counters(0xcf7f), Effect::Wait(Limits::gfx9(all, all)));
+        assert_eq!(wait_counters(0xc07f), Effect::Wait(Limits::gfx9(all, none)), "lgkmcnt(0)");
+        assert_eq!(wait_counters(0x0f70), Effect::Wait(Limits::gfx9(none, all)), "vmcnt(0)");
+        assert_eq!(wait_counters(0x4f71), Effect::Wait(Limits::gfx9(17, all)), "the upper bits of vmcnt");
     }
 }

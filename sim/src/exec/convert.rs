@@ -110,9 +110,16 @@ fn half(wave: &mut WaveState, inst: &Inst, f: impl Fn(u32) -> f64) -> Exec {
 
 /// A 32-bit float to a half: NaNs keep the top of their payload.
 #[inline(always)]
-fn narrow16(fp: Fp, bits: u32) -> u32 {
+pub(super) fn narrow16(fp: Fp, bits: u32) -> u32 {
     let rounded = float::f32_to_half(bits.input(fp));
     u32::from(if rounded.is_nan() { rounded } else { rounded.output(fp) })
+}
+
+/// A half as a 32-bit float.
+#[inline(always)]
+pub(super) fn widen32(fp: Fp, half: u16) -> u32 {
+    let bits = float::half_to_f32(half.input(fp));
+    if bits.is_nan() { bits.quiet() } else { bits }
 }
 
 fn between(op: Op) -> Option<AluFn> {
@@ -125,11 +132,7 @@ fn between(op: Op) -> Option<AluFn> {
         Op::VCvtF32F16 => |w, i| {
             let fp = Fp::of(w.mode);
             let a = float16(w, i, 0);
-            let wide = |l: usize| {
-                let bits = float::half_to_f32((a[l] as u16).input(fp));
-                if bits.is_nan() { bits.quiet() } else { bits }
-            };
-            finish32(w, i, fp, each(wide))
+            finish32(w, i, fp, each(|l| widen32(fp, a[l] as u16)))
         },
         Op::VCvtF32F64 => |w, i| {
             let fp = Fp::of(w.mode);

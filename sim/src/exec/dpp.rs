@@ -1,10 +1,10 @@
 //! Data-parallel primitives: source 0 taken from another lane.
 //!
 //! What must hold here: rows are 16 lanes, banks 4. A source lane that does not exist or is inactive gives 0 if `bound_ctrl` is
-//! set, else the destination lane is not written.
+//! set, else the destination lane is not written; with `fetch_inactive` only one that does not exist does.
 
 use super::operand::Lanes32;
-use crate::isa::Dpp;
+use crate::isa::{Dpp, Dpp8};
 use crate::wave::LANES;
 
 /// The lane that `lane` reads, `None` where the pattern leaves the row or the wave.
@@ -27,12 +27,14 @@ const fn source(ctrl: u16, lane: usize) -> Option<usize> {
         0x142 if lane >= 16 => Some(row - 1),
         0x143 if lane >= 32 => Some(31),
         0x150..=0x15f => Some(row + count),
+        0x160..=0x16f => Some(row + (within ^ count)),
         _ => None,
     }
 }
 
 /// The permuted source; zero where there is none.
 pub(super) fn permute(dpp: Dpp, exec: u64, lanes: &Lanes32) -> Lanes32 {
+    let exec = if dpp.fetch_inactive { !0 } else { exec };
     let mut out = [0; LANES];
     for (lane, value) in out.iter_mut().enumerate() {
         if let Some(from) = source(dpp.ctrl, lane).filter(|from| exec >> from & 1 != 0) {
@@ -42,8 +44,18 @@ pub(super) fn permute(dpp: Dpp, exec: u64, lanes: &Lanes32) -> Lanes32 {
     out
 }
 
+/// Source 0 where each lane of eight reads any of the eight; an inactive one gives 0.
+pub(super) fn permute8(dpp: Dpp8, exec: u64, lanes: &Lanes32) -> Lanes32 {
+    let exec = if dpp.fetch_inactive { !0 } else { exec };
+    std::array::from_fn(|lane| {
+        let from = lane & !7 | (dpp.lanes >> (3 * (lane & 7)) & 7) as usize;
+        if exec >> from & 1 != 0 { lanes[from] } else { 0 }
+    })
+}
+
 /// Lanes that may be written: their row and bank are enabled, and they have a source or read zero.
 pub(super) fn written(dpp: Dpp, exec: u64) -> u64 {
+    let exec = if dpp.fetch_inactive { !0 } else { exec };
     let mut mask = 0;
     for lane in 0..LANES {
         let enabled = dpp.row_mask >> (lane / 16) & 1 != 0 && dpp.bank_mask >> (lane / 4 % 4) & 1 != 0;
@@ -55,10 +67,10 @@ pub(super) fn written(dpp: Dpp, exec: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{permute, source, written};
-    use crate::isa::Dpp;
+    use super::{permute, permute8, source, written};
+    use crate::isa::{Dpp, Dpp8};
 
-    const ALL: Dpp = Dpp { ctrl: 0, row_mask: 15, bank_mask: 15, bound_ctrl: false };
+    const ALL: Dpp = Dpp { ctrl: 0, row_mask: 15, bank_mask: 15, bound_ctrl: false, fetch_inactive: false };
 
     #[test]
     fn patterns() {
@@ -73,7 +85,19 @@ mod tests {
         assert_eq!((source(0x140, 17), source(0x141, 17)), (Some(30), Some(22)), "row_mirror, row_half_mirror");
         assert_eq!((source(0x142, 20), source(0x142, 3)), (Some(15), None), "row_bcast:15");
         assert_eq!((source(0x143, 40), source(0x143, 20)), (Some(31), None), "row_bcast:31");
-        assert_eq!(source(0x153, 37), Some(35), "row_newbcast:3");
+        assert_eq!(source(0x153, 37), Some(35), "row_newbcast:3, gfx12's row_share:3");
+        assert_eq!(source(0x161, 37), Some(36), "row_xmask:1");
+    }
+
+    #[test]
+    fn eight_lanes_read_each_other() {
+        // Lane i reads lane 7 - i of its eight.
+        let reversed = (0..8).fold(0, |all, lane| all | (7 - lane) << (3 * lane));
+        let lanes = std::array::from_fn(|lane| lane as u32 + 100);
+        let dpp = Dpp8 { lanes: reversed, fetch_inactive: false };
+        let out = permute8(dpp, !(1 << 15), &lanes);
+        assert_eq!((out[0], out[7], out[8], out[9]), (107, 100, 0, 114), "lane 15 is inactive");
+        assert_eq!(permute8(Dpp8 { fetch_inactive: true, ..dpp }, 0, &lanes)[8], 115);
     }
 
     #[test]
@@ -85,6 +109,9 @@ mod tests {
         let out = permute(shift, exec, &lanes);
         assert_eq!((out[1], out[5]), (100, 0));
         assert_eq!(written(Dpp { bound_ctrl: true, ..shift }, exec), !0);
+        let fetching = Dpp { fetch_inactive: true, ..shift };
+        assert_eq!(written(fetching, exec) & 0x3f, 0b11_1110);
+        assert_eq!(permute(fetching, exec, &lanes)[5], 104);
         assert_eq!(written(Dpp { row_mask: 2, bank_mask: 1, ..ALL }, !0), 0xf_0000);
     }
 }

@@ -10,7 +10,7 @@ use crate::fault::Exec;
 use crate::isa::table::{ATOMIC, LOAD, ST64, STORE, TWO};
 use crate::isa::{Inst, Op, Operand};
 use crate::mem::{AtomicOp, Convert, Operation, Port, What};
-use crate::wave::{LANES, M0};
+use crate::wave::{LANES, M0, WaveState};
 
 /// Issues a DS instruction at `pc`.
 ///
@@ -24,6 +24,7 @@ pub(crate) fn issue(port: &mut Port<'_>, inst: &Inst, pc: u64) -> Exec {
         Op::DsNop => Ok(()),
         Op::DsSwizzleB32 => permute(port, inst, pc, swizzle),
         Op::DsBpermuteB32 => permute(port, inst, pc, backward),
+        Op::DsBpermuteFiB32 => permute(port, inst, pc, backward_any),
         Op::DsPermuteB32 => permute(port, inst, pc, forward),
         _ if inst.row.has(LOAD) => load(port, inst, pc),
         _ if inst.row.has(STORE) => store(port, inst, pc),
@@ -67,6 +68,8 @@ fn load(port: &mut Port<'_>, inst: &Inst, pc: u64) -> Exec {
         Op::DsReadB64TrB16 => (8, Transpose(2)),
         Op::DsReadB64TrB8 => (8, Transpose(1)),
         Op::DsReadB64TrB4 | Op::DsReadB96TrB6 => return Err(unsupported(inst)),
+        // gfx1250's own transposes: which lane gets what is in no public document.
+        Op::DsLoadTr4B64 | Op::DsLoadTr6B96 | Op::DsLoadTr8B64 | Op::DsLoadTr16B128 => return Err(unsupported(inst)),
         Op::DsReadAddtidB32 => return by_thread(port, inst, pc, What::Load),
         _ if inst.row.has(TWO) => (inst.dst_width() * 2, Dwords),
         _ => (inst.dst_width() * 4, Dwords),
@@ -165,6 +168,10 @@ fn atomic_op(op: Op) -> Option<(AtomicOp, bool)> {
         O::DsXorB32 | O::DsXorRtnB32 | O::DsXorB64 | O::DsXorRtnB64 => A::Xor,
         O::DsMskorB32 | O::DsMskorRtnB32 | O::DsMskorB64 | O::DsMskorRtnB64 => A::MaskOr,
         O::DsWrapRtnB32 => A::Wrap,
+        O::DsCondSubU32 | O::DsCondSubRtnU32 => A::CondSub,
+        O::DsSubClampU32 | O::DsSubClampRtnU32 => A::SubClamp,
+        // Unlike gfx9's ds_cmpst, the new value comes first.
+        O::DsCmpstoreB32 | O::DsCmpstoreRtnB32 | O::DsCmpstoreB64 | O::DsCmpstoreRtnB64 => A::CmpSwap,
         O::DsWrxchgRtnB32
         | O::DsWrxchg2RtnB32
         | O::DsWrxchg2st64RtnB32
@@ -191,7 +198,7 @@ fn permute(
     port: &mut Port<'_>,
     inst: &Inst,
     pc: u64,
-    sources: fn(&[u64; LANES], u64, &Inst) -> Option<Sources>,
+    sources: fn(&[u64; LANES], &WaveState, &Inst) -> Option<Sources>,
 ) -> Exec {
     let exec = port.wave.exec();
     let value = if inst.op == Op::DsSwizzleB32 { inst.src[0] } else { inst.src[1] };
@@ -200,7 +207,7 @@ fn permute(
     }
     let mut op = port.pending.take(What::Deliver, pc);
     narrow_addresses(port, inst.src[0], &mut op);
-    let Some(from) = sources(&op.address, exec, inst) else {
+    let Some(from) = sources(&op.address, port.wave, inst) else {
         port.pending.put_back(op);
         return Err(unsupported(inst));
     };
@@ -221,24 +228,34 @@ fn permute(
 }
 
 /// `ds_bpermute_b32`: each lane names the lane it reads; inactive lanes give zero.
-fn backward(address: &[u64; LANES], exec: u64, inst: &Inst) -> Option<Sources> {
-    let lane = |address: u64| (address as u32).wrapping_add(inst.mem.offset as u32) / 4 % LANES as u32;
-    Some(address.map(|address| Some(lane(address) as u8).filter(|lane| exec >> lane & 1 != 0)))
+fn backward(address: &[u64; LANES], wave: &WaveState, inst: &Inst) -> Option<Sources> {
+    let lane = |address: u64| named_lane(address, wave, inst) as u8;
+    Some(address.map(|address| Some(lane(address)).filter(|lane| wave.exec() >> lane & 1 != 0)))
+}
+
+/// `ds_bpermute_fi_b32`: the same, and inactive lanes give what they hold.
+fn backward_any(address: &[u64; LANES], wave: &WaveState, inst: &Inst) -> Option<Sources> {
+    Some(address.map(|address| Some(named_lane(address, wave, inst) as u8)))
 }
 
 /// `ds_permute_b32`: each active lane names the lane it writes; of several the highest wins, and lanes that nobody
 /// names get zero.
-fn forward(address: &[u64; LANES], exec: u64, inst: &Inst) -> Option<Sources> {
+fn forward(address: &[u64; LANES], wave: &WaveState, inst: &Inst) -> Option<Sources> {
     let mut sources = [None; LANES];
-    for lane in (0..LANES).filter(|lane| exec >> lane & 1 != 0) {
-        let target = (address[lane] as u32).wrapping_add(inst.mem.offset as u32) / 4 % LANES as u32;
-        sources[target as usize] = Some(lane as u8);
+    for lane in (0..LANES).filter(|lane| wave.exec() >> lane & 1 != 0) {
+        sources[named_lane(address[lane], wave, inst)] = Some(lane as u8);
     }
     Some(sources)
 }
 
+/// The lane that an address of a permutation names: in dwords, modulo the lanes of the wave.
+fn named_lane(address: u64, wave: &WaveState, inst: &Inst) -> usize {
+    (address as u32).wrapping_add(inst.mem.offset as u32) as usize / 4 % wave.generation.lanes()
+}
+
 /// `ds_swizzle_b32`: the offset says how lanes move within groups of four or 32; inactive lanes give zero.
-fn swizzle(_: &[u64; LANES], exec: u64, inst: &Inst) -> Option<Sources> {
+fn swizzle(_: &[u64; LANES], wave: &WaveState, inst: &Inst) -> Option<Sources> {
+    let exec = wave.exec();
     let offset = inst.mem.offset as u32;
     if offset >= 0xe000 {
         return None; // the FFT patterns

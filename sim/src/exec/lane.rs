@@ -3,9 +3,7 @@
 //! What must hold here: each helper reads all its sources before it writes, so a destination may also be a source.
 
 use super::float::{self, Fp};
-use super::operand::{
-    Lanes32, collect, float16, float32, float64, int16, int32, int64, put16, put32, put64, set_scalar64,
-};
+use super::operand::{Lanes32, collect, float16, float32, float64, int16, int32, int64, put16, put32, put64, set_mask};
 use crate::fault::Exec;
 use crate::isa::Inst;
 use crate::wave::{LANES, WaveState};
@@ -208,7 +206,7 @@ pub(super) fn shift64(wave: &mut WaveState, inst: &Inst, f: impl Fn(u32, u64) ->
 pub(super) fn put_with_mask(wave: &mut WaveState, inst: &Inst, out: &Lanes32, bits: u64) -> Exec {
     let active = wave.exec();
     put32(wave, inst, out);
-    set_scalar64(wave, inst.sdst, bits & active);
+    set_mask(wave, inst.sdst, bits & active);
     Ok(())
 }
 

@@ -5,9 +5,9 @@
 use super::{ds, flat, mubuf, smem};
 use crate::fault::Exec;
 use crate::isa::{Chip, Format, decode};
-use crate::mem::{Lds, Memory, MemoryConfig, MemoryType, Pending, Port, wait};
+use crate::mem::{Lds, Memory, MemoryConfig, MemoryType, Pending, Pins, Port, wait};
 use crate::rng::Rng;
-use crate::wave::{EXEC, M0, WaveId, WaveState};
+use crate::wave::{Counter, EXEC, Limits, M0, WaveId, WaveState};
 
 struct Bench {
     memory: Memory,
@@ -49,6 +49,7 @@ impl Bench {
             lds: &mut self.lds,
             memory: &mut self.memory,
             rng: &mut self.rng,
+            pins: Pins::default(),
         };
         match inst.format {
             Format::Ds => ds::issue(&mut port, &inst, 0x40),
@@ -62,7 +63,8 @@ impl Bench {
     fn run(&mut self, words: [u32; 2]) {
         self.issue(words).expect("no fault");
         let Self { memory, wave, pending, lds, rng, .. } = self;
-        wait(&mut Port { wave, pending, lds, memory, rng }, 0, 0).expect("no fault");
+        let pins = Pins::default();
+        wait(&mut Port { wave, pending, lds, memory, rng, pins }, &Limits::gfx9(0, 0)).expect("no fault");
         assert!(!self.wave.any_busy());
     }
 
@@ -138,7 +140,7 @@ fn flat_reaches_lds_and_scratch_lane_by_lane() {
     }
     b.set(4, |lane| 1000 + lane);
     b.issue([0xdc70_0000, 0x0000_0402]).expect("no fault"); // flat_store_dword v[2:3], v4
-    assert_eq!((b.wave.vmcnt, b.wave.lgkmcnt), (1, 1), "FLAT counts in both");
+    assert_eq!((b.wave.count(Counter::Load), b.wave.count(Counter::Ds)), (1, 1), "FLAT counts in both");
     b.run([0xdc50_0000, 0x0100_0002]); // flat_load_dword v1, v[2:3]
     assert_eq!(b.wave.vgprs[1], b.wave.vgprs[4]);
     assert_eq!(b.lds.data()[4..8], 1001u32.to_le_bytes());

@@ -12,12 +12,14 @@ pub(crate) mod control;
 mod convert;
 mod dpp;
 pub(crate) mod ds;
+pub(crate) mod dual;
 pub(crate) mod flat;
 mod float;
 mod lane;
 pub(crate) mod mubuf;
 mod operand;
 mod sdwa;
+mod sfloat;
 pub(crate) mod smem;
 mod sop;
 mod vcmp;
@@ -25,6 +27,7 @@ mod vfloat;
 mod vhalf;
 mod vint;
 mod vmove;
+mod vnew;
 mod vpacked;
 
 #[cfg(test)]
@@ -36,7 +39,7 @@ use crate::fault::Exec;
 use crate::isa::{Inst, Op};
 use crate::wave::WaveState;
 
-pub(crate) use operand::{PRIVATE_BASE_HI, SHARED_BASE_HI, scalar_number, scalar32, scalar64, vector_index};
+pub(crate) use operand::{PRIVATE_BASE_HI, SHARED_BASE_HI, mask, scalar_number, scalar32, source64, vector_index};
 
 /// What an instruction does to the registers of its wave.
 pub(crate) type AluFn = fn(&mut WaveState, &Inst) -> Exec;
@@ -44,6 +47,7 @@ pub(crate) type AluFn = fn(&mut WaveState, &Inst) -> Exec;
 /// The function of a scalar or vector ALU operation; `None` for the others and for those that are not simulated.
 pub(crate) fn lookup(op: Op) -> Option<AluFn> {
     sop::lookup(op)
+        .or_else(|| sfloat::lookup(op))
         .or_else(|| vmove::lookup(op))
         .or_else(|| vint::lookup(op))
         .or_else(|| vfloat::lookup(op))
@@ -51,4 +55,5 @@ pub(crate) fn lookup(op: Op) -> Option<AluFn> {
         .or_else(|| convert::lookup(op))
         .or_else(|| vhalf::lookup(op))
         .or_else(|| vpacked::lookup(op))
+        .or_else(|| vnew::lookup(op))
 }

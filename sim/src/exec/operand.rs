@@ -7,7 +7,7 @@ use super::dpp;
 use super::sdwa;
 use crate::isa::table::Ty;
 use crate::isa::{Format, InlineFloat, Inst, Lanes as Extension, Operand};
-use crate::wave::{EXEC, FLAT_SCRATCH, LANES, M0, TTMP0, VCC, WaveState, XNACK_MASK};
+use crate::wave::{EXEC, FLAT_SCRATCH, Generation, LANES, M0, TTMP0, VCC, WaveState, XNACK_MASK};
 
 /// A 32-bit value of each lane.
 pub(super) type Lanes32 = [u32; LANES];
@@ -99,6 +99,15 @@ pub(crate) fn scalar64(wave: &WaveState, operand: Operand, float: bool) -> u64 {
     }
 }
 
+/// A 64-bit scalar integer source.
+#[inline(always)]
+pub(crate) fn source64(wave: &WaveState, inst: &Inst, index: usize) -> u64 {
+    match inst.src[index] {
+        Operand::Literal64 => inst.literal64(),
+        operand => scalar64(wave, operand, false),
+    }
+}
+
 /// Writes a scalar destination. Writes to constants and absent operands vanish.
 #[inline(always)]
 pub(crate) fn set_scalar32(wave: &mut WaveState, operand: Operand, value: u32) {
@@ -158,6 +167,7 @@ pub(super) fn int32(wave: &WaveState, inst: &Inst, index: usize) -> Lanes32 {
 fn extended(wave: &WaveState, extension: Extension, index: usize, raw: Lanes32) -> Lanes32 {
     match extension {
         Extension::Dpp(dpp) if index == 0 => dpp::permute(dpp, wave.exec(), &raw),
+        Extension::Dpp8(dpp) if index == 0 => dpp::permute8(dpp, wave.exec(), &raw),
         Extension::Sdwa(sdwa) if index < 2 => sdwa::select(sdwa, index, &raw),
         _ => raw,
     }
@@ -228,7 +238,11 @@ pub(super) fn float64(wave: &WaveState, inst: &Inst, index: usize) -> Lanes64 {
 #[inline(always)]
 fn wide(wave: &WaveState, inst: &Inst, index: usize, float: bool) -> Lanes64 {
     let Some(first) = vector_index(wave, inst.src[index]) else {
-        return [scalar64(wave, inst.src[index], float); LANES];
+        let value = match inst.src[index] {
+            Operand::Literal64 => inst.literal64(),
+            operand => scalar64(wave, operand, float),
+        };
+        return [value; LANES];
     };
     match inst.mods.lanes {
         Extension::Dpp(dpp) if index == 0 => {
@@ -251,10 +265,21 @@ pub(super) fn join(low: &Lanes32, high: &Lanes32) -> Lanes64 {
     lanes
 }
 
-/// A mask source: carry-in or the choice of `v_cndmask`, one bit per lane.
+/// A mask source: carry-in or the choice of `v_cndmask`, one bit per lane. Two scalar registers, or one in a wave of 32 lanes.
 #[inline(always)]
-pub(super) fn mask(wave: &WaveState, operand: Operand) -> u64 {
-    scalar64(wave, operand, false)
+pub(crate) fn mask(wave: &WaveState, operand: Operand) -> u64 {
+    match wave.generation {
+        Generation::Gfx9 => scalar64(wave, operand, false),
+        Generation::Gfx12 => u64::from(scalar32(wave, operand)),
+    }
+}
+
+/// Writes a mask result: one bit per lane.
+#[inline(always)]
+pub(super) fn set_mask(wave: &mut WaveState, operand: Operand, lanes: u64) {
+    if let Some(number) = scalar_number(operand) {
+        wave.set_mask(number.min(126), lanes);
+    }
 }
 
 /// Lanes that a vector instruction writes: the active ones without those that DPP switches off.
@@ -269,8 +294,9 @@ pub(super) fn written(wave: &WaveState, inst: &Inst) -> u64 {
 /// Stores `lanes` into register `index` for the lanes of `mask`.
 #[inline(always)]
 pub(super) fn store_lanes(wave: &mut WaveState, index: usize, mask: u64, lanes: &Lanes32) {
+    let all = wave.all;
     let register = &mut wave.vgprs[index];
-    if mask == !0 {
+    if mask == all {
         *register = *lanes;
     } else {
         // Two halves of 32 lanes with a constant bit each: the loop compiles to compares and blends.

@@ -4,7 +4,7 @@
 //! carry or an overflow; shift counts are taken modulo the width.
 
 use super::AluFn;
-use super::operand::{scalar32, scalar64, set_scalar32, set_scalar64};
+use super::operand::{scalar32, scalar64, set_scalar32, set_scalar64, source64};
 use crate::fault::Exec;
 use crate::isa::{Inst, Op};
 use crate::wave::{EXEC, WaveState};
@@ -40,7 +40,7 @@ fn two_nonzero(wave: &mut WaveState, inst: &Inst, f: impl Fn(u32, u32) -> u32) -
 /// The same for 64 bits.
 #[inline(always)]
 fn two_nonzero64(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64, u64) -> u64) -> Exec {
-    let value = f(scalar64(wave, inst.src[0], false), scalar64(wave, inst.src[1], false));
+    let value = f(source64(wave, inst, 0), source64(wave, inst, 1));
     set_scalar64(wave, inst.dst, value);
     wave.scc = value != 0;
     Ok(())
@@ -147,7 +147,7 @@ fn logic(op: Op) -> Option<AluFn> {
             Ok(())
         },
         Op::SCselectB64 => |w, i| {
-            let chosen = scalar64(w, i.src[usize::from(!w.scc)], false);
+            let chosen = source64(w, i, usize::from(!w.scc));
             set_scalar64(w, i.dst, chosen);
             Ok(())
         },
@@ -204,14 +204,14 @@ fn shifts(op: Op) -> Option<AluFn> {
 
 #[inline(always)]
 fn wide_shift(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64, u32) -> u64) -> Exec {
-    let value = f(scalar64(wave, inst.src[0], false), scalar32(wave, inst.src[1]) & 63);
+    let value = f(source64(wave, inst, 0), scalar32(wave, inst.src[1]) & 63);
     set_scalar64(wave, inst.dst, value);
     wave.scc = value != 0;
     Ok(())
 }
 
 fn wide_field(wave: &mut WaveState, inst: &Inst, signed: bool) -> Exec {
-    let value = extract(scalar64(wave, inst.src[0], false), scalar32(wave, inst.src[1]), 64, signed);
+    let value = extract(source64(wave, inst, 0), scalar32(wave, inst.src[1]), 64, signed);
     set_scalar64(wave, inst.dst, value);
     wave.scc = value != 0;
     Ok(())
@@ -237,7 +237,7 @@ fn one(wave: &mut WaveState, inst: &Inst, f: impl Fn(u32) -> u32) -> Exec {
 /// A 32-bit `dst = f(a)` with a 64-bit source, SCC kept.
 #[inline(always)]
 fn narrow(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64) -> u32) -> Exec {
-    let value = f(scalar64(wave, inst.src[0], false));
+    let value = f(source64(wave, inst, 0));
     set_scalar32(wave, inst.dst, value);
     Ok(())
 }
@@ -245,7 +245,7 @@ fn narrow(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64) -> u32) -> Exec {
 /// A 64-bit `dst = f(a)`, SCC = the result is not zero.
 #[inline(always)]
 fn one_nonzero64(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64) -> u64) -> Exec {
-    let value = f(scalar64(wave, inst.src[0], false));
+    let value = f(source64(wave, inst, 0));
     set_scalar64(wave, inst.dst, value);
     wave.scc = value != 0;
     Ok(())
@@ -288,7 +288,7 @@ fn single(op: Op) -> Option<AluFn> {
         Op::SQuadmaskB64 => |w, i| one_nonzero64(w, i, quads),
         Op::SBrevB32 => |w, i| one(w, i, u32::reverse_bits),
         Op::SBrevB64 => |w, i| {
-            let value = scalar64(w, i.src[0], false).reverse_bits();
+            let value = source64(w, i, 0).reverse_bits();
             set_scalar64(w, i.dst, value);
             Ok(())
         },
@@ -321,7 +321,7 @@ fn single(op: Op) -> Option<AluFn> {
 }
 
 fn count(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64) -> u32) -> Exec {
-    let value = f(scalar64(wave, inst.src[0], false));
+    let value = f(source64(wave, inst, 0));
     set_scalar32(wave, inst.dst, value);
     wave.scc = value != 0;
     Ok(())
@@ -344,7 +344,7 @@ fn set_bit64(wave: &mut WaveState, inst: &Inst, one: bool) -> Exec {
 /// `dst = EXEC; EXEC = f(source, EXEC)`, SCC = the new EXEC is not zero.
 #[inline(always)]
 fn save_exec(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64, u64) -> u64) -> Exec {
-    let (source, old) = (scalar64(wave, inst.src[0], false), wave.exec());
+    let (source, old) = (source64(wave, inst, 0), wave.exec());
     let new = f(source, old);
     set_scalar64(wave, inst.dst, old);
     wave.set_sgpr64(EXEC, new);
@@ -354,7 +354,7 @@ fn save_exec(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64, u64) -> u64) -> 
 
 /// `EXEC = dst = f(source, EXEC)`, SCC = it is not zero.
 fn write_exec(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64, u64) -> u64) -> Exec {
-    let new = f(scalar64(wave, inst.src[0], false), wave.exec());
+    let new = f(source64(wave, inst, 0), wave.exec());
     set_scalar64(wave, inst.dst, new);
     wave.set_sgpr64(EXEC, new);
     wave.scc = new != 0;
@@ -365,14 +365,14 @@ fn moves(op: Op) -> Option<AluFn> {
     Some(match op {
         Op::SMovB32 | Op::SMovkI32 => |w, i| one(w, i, |a| a),
         Op::SMovB64 => |w, i| {
-            let value = scalar64(w, i.src[0], false);
+            let value = source64(w, i, 0);
             set_scalar64(w, i.dst, value);
             Ok(())
         },
         Op::SCmovB32 | Op::SCmovkI32 => |w, i| if w.scc { one(w, i, |a| a) } else { Ok(()) },
         Op::SCmovB64 => |w, i| {
             if w.scc {
-                let value = scalar64(w, i.src[0], false);
+                let value = source64(w, i, 0);
                 set_scalar64(w, i.dst, value);
             }
             Ok(())
@@ -408,7 +408,7 @@ fn test_unsigned_immediate(wave: &mut WaveState, inst: &Inst, f: impl Fn(u32, u3
 
 #[inline(always)]
 fn test64(wave: &mut WaveState, inst: &Inst, f: impl Fn(u64, u64) -> bool) -> Exec {
-    wave.scc = f(scalar64(wave, inst.src[0], false), scalar64(wave, inst.src[1], false));
+    wave.scc = f(source64(wave, inst, 0), source64(wave, inst, 1));
     Ok(())
 }
 
@@ -442,6 +442,6 @@ fn compare(op: Op) -> Option<AluFn> {
 
 fn test_bit64(wave: &mut WaveState, inst: &Inst, one: bool) -> Exec {
     let bit = scalar32(wave, inst.src[1]) & 63;
-    wave.scc = (scalar64(wave, inst.src[0], false) >> bit & 1 != 0) == one;
+    wave.scc = (source64(wave, inst, 0) >> bit & 1 != 0) == one;
     Ok(())
 }

@@ -5,31 +5,31 @@
 
 use super::AluFn;
 use super::float::{self, Bits, Fp};
-use super::operand::{collect, float16, float32, float64, int16, int32, int64, set_scalar64};
+use super::operand::{collect, float16, float32, float64, int16, int32, int64, set_mask};
 use crate::fault::Exec;
 use crate::isa::{Inst, Op, Operand};
 use crate::wave::{EXEC, LANES, WaveState};
 
 /// How two numbers may stand to one another, as bits: a condition is the set of relations for which it holds.
-const LESS: u8 = 1;
-const EQUAL: u8 = 2;
-const GREATER: u8 = 4;
-const UNORDERED: u8 = 8;
+pub(super) const LESS: u8 = 1;
+pub(super) const EQUAL: u8 = 2;
+pub(super) const GREATER: u8 = 4;
+pub(super) const UNORDERED: u8 = 8;
 
 /// Writes the mask of a compare, and EXEC for the `v_cmpx` forms.
 #[inline(always)]
 fn finish(wave: &mut WaveState, inst: &Inst, bits: u64, write_exec: bool) -> Exec {
     let bits = bits & wave.exec();
-    set_scalar64(wave, inst.sdst, bits);
+    set_mask(wave, inst.sdst, bits);
     if write_exec {
-        wave.set_sgpr64(EXEC, bits);
+        wave.set_mask(EXEC, bits);
     }
     Ok(())
 }
 
 /// The relation between two floats.
 #[inline(always)]
-fn relation<B: Bits>(a: B, b: B) -> u8 {
+pub(super) fn relation<B: Bits>(a: B, b: B) -> u8 {
     if a.is_nan() || b.is_nan() {
         UNORDERED
     } else if a.less(b) {

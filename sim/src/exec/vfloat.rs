@@ -9,7 +9,7 @@ use super::float::{self, Bits, Fp, NAN32};
 use super::lane::{
     double1, double2, double3, each, each64, finish32, finish64, put_with_mask, single1, single2, single3,
 };
-use super::operand::{collect, float32, float64, int32, set_scalar64};
+use super::operand::{collect, float32, float64, int32, set_mask};
 use crate::isa::Op;
 
 /// The function of a floating-point operation of 32 or 64 bits.
@@ -234,7 +234,7 @@ fn division(op: Op) -> Option<AluFn> {
             let (a, b, c) = (float64(w, i, 0), float64(w, i, 1), float64(w, i, 2));
             let flags = collect(|l| div_scale64(a[l], b[l], c[l]).1) & w.exec();
             super::operand::put64(w, i, &each64(|l| div_scale64(a[l], b[l], c[l]).0));
-            set_scalar64(w, i.sdst, flags);
+            set_mask(w, i.sdst, flags);
             Ok(())
         },
         Op::VDivFmasF32 => |w, i| {

@@ -5,7 +5,7 @@
 
 use super::AluFn;
 use super::lane::{carry2, each, each64, int1, int2, int3, put_with_mask, shift64};
-use super::operand::{collect, int32, int64, mask, put64, set_scalar64};
+use super::operand::{collect, int32, int64, mask, put64, set_mask};
 use crate::fault::Exec;
 use crate::isa::{Inst, Op};
 use crate::wave::WaveState;
@@ -193,7 +193,7 @@ fn pack_bytes(a: u32, b: u32, shift: u32, low: i32, high: i32) -> u32 {
 
 /// Bit n of `table` is the result where the three bits read, first source highest, as n.
 #[inline(always)]
-fn bitop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
+pub(super) fn bitop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
     let mut out = 0;
     for row in 0..8u32 {
         if table >> row & 1 != 0 {
@@ -316,6 +316,6 @@ fn mad64(wave: &mut WaveState, inst: &Inst, product: impl Fn(u32, u32) -> u128, 
     let sum = |l: usize| product(a[l], b[l]).wrapping_add(extend(c[l]));
     let carries = collect(|l| sum(l) >> 64 & 1 != 0) & wave.exec();
     put64(wave, inst, &each64(|l| sum(l) as u64));
-    set_scalar64(wave, inst.sdst, carries);
+    set_mask(wave, inst.sdst, carries);
     Ok(())
 }

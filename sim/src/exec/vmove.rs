@@ -45,11 +45,11 @@ pub(super) fn lookup(op: Op) -> Option<AluFn> {
             read_lane(w, i, lane)
         },
         Op::VReadlaneB32 => |w, i| {
-            let lane = scalar32(w, i.src[1]) as usize % LANES;
+            let lane = scalar32(w, i.src[1]) as usize % w.generation.lanes();
             read_lane(w, i, lane)
         },
         Op::VWritelaneB32 => |w, i| {
-            let (value, lane) = (scalar32(w, i.src[0]), scalar32(w, i.src[1]) as usize % LANES);
+            let (value, lane) = (scalar32(w, i.src[0]), scalar32(w, i.src[1]) as usize % w.generation.lanes());
             if let Some(index) = vector_index(w, i.dst) {
                 w.set_lane(index, lane, value);
             }

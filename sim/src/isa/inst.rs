@@ -9,7 +9,7 @@
 //! | SMEM | base | offset register | stored or atomic data | |
 //! | DS | address | data 0 | data 1 | |
 //! | FLAT, GLOBAL, SCRATCH | vector address | data | scalar address | |
-//! | MUBUF, MTBUF | vector address | stored or atomic data | resource (4 SGPRs) | scalar offset |
+//! | MUBUF, MTBUF, VBUFFER | vector address | stored or atomic data | resource (4 SGPRs) | scalar offset |
 //!
 //! An absent operand is [`Operand::None`]: a GLOBAL access with `src[2] == None` has a 64-bit address in `src[0]`, one with a
 //! scalar address a 32-bit offset there. An atomic's `dst` is `None` unless it returns the old value.
@@ -20,8 +20,15 @@
 //! destination or the mask of a compare (`VccLo` in the short encodings). EXEC, SCC, M0 and the implicit VCC of
 //! `v_div_fmas` are never operands unless they are encoded as such.
 //!
+//! **gfx1250.** An instruction of two operations (VOPD) is two `Inst`s: [`decode`](super::decode) gives the first, X, and
+//! [`Inst::second`] the other; both read their sources before either writes, and both have the length and the dwords of the
+//! whole. Lane masks (`sdst`, carry-in, the mask of `v_cndmask_b32`) are one dword wide, since waves have 32 lanes. A
+//! 64-bit literal is [`Operand::Literal64`] with its value in [`Inst::literal64`]. 16-bit results keep the other half of the
+//! register ([`Inst::keeps_dst`]); which half is read or written is [`Mods::op_sel`], as in gfx9's VOP3.
+//!
 //! Must hold: everything the executor and the printer need is here, so that neither reads the tables or the raw bits.
 
+use super::Chip;
 use super::op::Op;
 use super::operand::{MemMods, Mods, Operand};
 use super::table::Row;
@@ -66,6 +73,12 @@ pub enum Format {
     Mubuf,
     /// Typed buffers.
     Mtbuf,
+    /// gfx1250: two operations in 64 bits. gfx1250's VGLOBAL, VFLAT, VSCRATCH, VDS and VBUFFER are
+    /// [`Global`](Format::Global), [`Flat`](Format::Flat), [`Scratch`](Format::Scratch), [`Ds`](Format::Ds) and
+    /// [`Mubuf`](Format::Mubuf).
+    Vopd,
+    /// gfx1250: two operations in 96 bits, with negation and a third source.
+    Vopd3,
 }
 
 /// A decoded instruction. About a hundred bytes; decoded once per program counter.
@@ -73,6 +86,8 @@ pub enum Format {
 pub struct Inst {
     /// What it does.
     pub op: Op,
+    /// The chip that it was decoded for.
+    pub chip: Chip,
     /// How it is encoded.
     pub format: Format,
     /// Length in dwords, literal included: 1..=3.
@@ -97,6 +112,8 @@ pub struct Inst {
     pub mods: Mods,
     /// Modifiers of memory instructions.
     pub mem: MemMods,
+    /// gfx1250: the second operation of an instruction of two.
+    pub is_second: bool,
     /// The table row it was decoded by: types of the operands, flags.
     pub row: &'static Row,
 }
@@ -128,6 +145,22 @@ impl Inst {
             Lanes::Sdwa(Sdwa { dst_sel: Some(sel), dst_unused: Unused::Preserve, .. }) if sel != Sel::Dword => true,
             _ => self.row.has(super::table::KEEPS),
         }
+    }
+
+    /// The value of [`Operand::Literal64`]: the two dwords behind a 32-bit encoding. 0 where there is no such literal.
+    pub fn literal64(&self) -> u64 {
+        if self.len < 3 { 0 } else { u64::from(self.raw[1]) | u64::from(self.raw[2]) << 32 }
+    }
+
+    /// The second operation, Y, of an instruction of two ([`Format::Vopd`], [`Format::Vopd3`]); `None` for all others, and
+    /// for a second operation itself. It is decoded at each call: keep it.
+    pub fn second(&self) -> Option<Inst> {
+        super::decode::second(self)
+    }
+
+    /// What this chip calls the operation, without an encoding suffix.
+    pub fn mnemonic(&self) -> &'static str {
+        if self.row.name.is_empty() { self.op.mnemonic() } else { self.row.name }
     }
 
     /// Bytes of the encoding.

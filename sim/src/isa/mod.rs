@@ -1,5 +1,5 @@
-//! Instructions of gfx942 and gfx950 (CDNA3 and CDNA4), waves of 64 lanes: what they are called, how they are encoded and
-//! printed. Nothing here executes one.
+//! Instructions of gfx942 and gfx950 (CDNA3 and CDNA4, waves of 64 lanes) and of gfx1250 (waves of 32 lanes): what they are
+//! called, how they are encoded and printed. Nothing here executes one.
 //!
 //! Use: [`decode()`] takes the dwords at a program counter and gives an [`Inst`], which names its operands and widths and prints as
 //! LLVM's disassembler does (`Display`). [`inst`] says where each operand stands; [`Ty`] of a row says what a constant means there.
@@ -24,7 +24,7 @@ mod tests;
 pub use decode::{DecodeError, Why, decode};
 pub use inst::{Format, Inst};
 pub use op::Op;
-pub use operand::{Dpp, InlineFloat, Lanes, MemMods, Mods, Operand, Sdwa, Sel, Unused};
+pub use operand::{Dpp, Dpp8, InlineFloat, Lanes, MemMods, Mods, Operand, Scope, Sdwa, Sel, Unused};
 pub use table::{Row, Ty};
 
 /// Which instruction set.
@@ -34,6 +34,8 @@ pub enum Chip {
     Gfx942,
     /// gfx950: MI350.
     Gfx950,
+    /// gfx1250: of the gfx12 family.
+    Gfx1250,
 }
 
 impl Chip {
@@ -42,6 +44,7 @@ impl Chip {
         match name {
             "gfx942" => Some(Chip::Gfx942),
             "gfx950" => Some(Chip::Gfx950),
+            "gfx1250" => Some(Chip::Gfx1250),
             _ => None,
         }
     }
@@ -51,6 +54,12 @@ impl Chip {
         match self {
             Chip::Gfx942 => "gfx942",
             Chip::Gfx950 => "gfx950",
+            Chip::Gfx1250 => "gfx1250",
         }
+    }
+
+    /// Lanes of a wave.
+    pub fn lanes(self) -> usize {
+        if self == Chip::Gfx1250 { 32 } else { 64 }
     }
 }

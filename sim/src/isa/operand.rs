@@ -65,6 +65,14 @@ pub enum Operand {
     Literal(u32),
     /// The 16-bit immediate of SOPK and SOPP.
     Simm16(i16),
+    /// gfx1250: the register that reads as zero and keeps nothing (code 124; M0 is 125 there).
+    Null,
+    /// gfx1250: the 64-bit literal behind the instruction; its value is [`Inst::literal64`](super::Inst::literal64).
+    Literal64,
+    /// gfx1250: low half of the scratch base (code 230).
+    ScratchBaseLo,
+    /// gfx1250: high half of the scratch base (code 231).
+    ScratchBaseHi,
 }
 
 /// The nine inline floats, codes 240..=248.
@@ -165,6 +173,17 @@ pub enum Lanes {
     Dpp(Dpp),
     /// Parts of dwords are read and written.
     Sdwa(Sdwa),
+    /// gfx1250: source 0 comes from another lane of its eight.
+    Dpp8(Dpp8),
+}
+
+/// Source 0 of each lane comes from any lane of the same eight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dpp8 {
+    /// Which of the eight lanes each reads: lane `i`'s in bits `3 * i ..= 3 * i + 2`.
+    pub lanes: u32,
+    /// Lanes that are switched off are read, too (`fi:1`); else they give 0.
+    pub fetch_inactive: bool,
 }
 
 /// Data-parallel primitives of source 0.
@@ -180,6 +199,8 @@ pub struct Dpp {
     pub bank_mask: u8,
     /// Lanes without a source read 0 (else they keep the old value).
     pub bound_ctrl: bool,
+    /// gfx1250: lanes that are switched off are read, too (`fi:1`).
+    pub fetch_inactive: bool,
 }
 
 /// Sub-dword addressing.
@@ -231,7 +252,7 @@ pub enum Unused {
 /// Modifiers of memory instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemMods {
-    /// Byte offset. FLAT: 0..=4095; GLOBAL and SCRATCH: -4096..=4095; MUBUF: 0..=4095; SMEM: 21 bits signed; DS: 0..=65535,
+    /// Byte offset. gfx1250: 24 bits signed, DS as below. gfx9: FLAT: 0..=4095; GLOBAL and SCRATCH: -4096..=4095; MUBUF: 0..=4095; SMEM: 21 bits signed; DS: 0..=65535,
     /// or the first of two 8-bit offsets in elements for the two-address forms.
     pub offset: i32,
     /// DS two-address forms: the second offset, in elements.
@@ -254,4 +275,29 @@ pub struct MemMods {
     pub gds: bool,
     /// MTBUF: data and number format.
     pub format: u8,
+    /// gfx1250: how far the operation reaches. gfx9 says it with `sc0` and `sc1`, which stay false here.
+    pub scope: Scope,
+    /// gfx1250: temporal hint, 0..=7. Atomics: bit 0 returns the old value (then `dst` is there), bit 1 is non-temporal, bit 2
+    /// cascades. Loads: 0 regular, 1 non-temporal, 2 high temporal, 3 last use, or bypass with scope SYS. Stores: 3 is
+    /// write-back, or bypass with scope SYS.
+    pub th: u8,
+    /// gfx1250: the offset register counts elements of the access, not bytes: its value is multiplied by the size of the access
+    /// in bytes. It is the vector register beside a scalar address (GLOBAL, FLAT), the vector register of SCRATCH, or the
+    /// offset register of SMEM.
+    pub scale_offset: bool,
+}
+
+/// How far a memory operation of gfx1250 reaches: which caches it may be answered by or left in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Scope {
+    /// One compute unit (workgroup processor).
+    #[default]
+    Cu,
+    /// A shader engine (a cluster of workgroups).
+    Se,
+    /// The device.
+    Dev,
+    /// The system: other devices and the host.
+    Sys,
 }

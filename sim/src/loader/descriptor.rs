@@ -1,9 +1,11 @@
 //! The 64-byte kernel descriptor (`<kernel>.kd`): what the hardware's dispatcher reads at a launch.
 //!
-//! What must hold here: the layout is that of the AMDGPU ABI for code object versions 3 to 6 on gfx9; reserved bytes must be
-//! zero, so that a field we do not know is a fault and not ignored.
+//! What must hold here: the layout is that of the AMDGPU ABI for code object versions 3 to 6 on gfx9 and gfx1250; reserved bytes
+//! must be zero, so that a field we do not know is a fault and not ignored. What differs between the two was read off objects
+//! that LLVM 22 assembled.
 
 use super::LoadError;
+use crate::wave::Generation;
 
 /// Bytes of a descriptor.
 pub const DESCRIPTOR_BYTES: u64 = 64;
@@ -62,8 +64,11 @@ impl KernelDescriptor {
     }
 
     /// Scalar registers that the dispatcher fills from user data before the first instruction.
-    pub const fn user_sgprs(&self) -> u32 {
-        self.rsrc2 >> 1 & 0x1f
+    pub const fn user_sgprs(&self, generation: Generation) -> u32 {
+        match generation {
+            Generation::Gfx9 => self.rsrc2 >> 1 & 0x1f,
+            Generation::Gfx12 => self.rsrc2 >> 1 & 0x3f,
+        }
     }
 
     /// Whether the address of the argument block is among them.
@@ -71,7 +76,8 @@ impl KernelDescriptor {
         self.properties & 1 << 3 != 0
     }
 
-    /// Which workgroup ids (x, y, z) follow the user registers.
+    /// Which workgroup ids (x, y, z) follow the user registers; gfx1250 has all of them in trap registers, whatever these bits
+    /// say.
     pub const fn workgroup_ids(&self) -> [bool; 3] {
         [self.rsrc2 & 1 << 7 != 0, self.rsrc2 & 1 << 8 != 0, self.rsrc2 & 1 << 9 != 0]
     }
@@ -81,13 +87,28 @@ impl KernelDescriptor {
         self.properties & 1 << 10 != 0
     }
 
-    /// Vector registers that a wave is given on gfx90a and later gfx9 chips: VGPRs and AGPRs together, in steps of 8.
-    pub const fn vector_registers(&self) -> u32 {
-        ((self.rsrc1 & 0x3f) + 1) * 8
+    /// Vector registers that a wave is given: on gfx90a and later gfx9 chips VGPRs and AGPRs together, in steps of 8; on gfx1250
+    /// in steps of 16.
+    pub const fn vector_registers(&self, generation: Generation) -> u32 {
+        ((self.rsrc1 & 0x3f) + 1) * if matches!(generation, Generation::Gfx9) { 8 } else { 16 }
     }
 
-    /// Where AGPRs begin among them.
-    pub const fn accum_offset(&self) -> u32 {
-        ((self.rsrc3 & 0x3f) + 1) * 4
+    /// Where AGPRs begin among them; gfx1250 has none.
+    pub const fn accum_offset(&self, generation: Generation) -> u32 {
+        match generation {
+            Generation::Gfx9 => ((self.rsrc3 & 0x3f) + 1) * 4,
+            Generation::Gfx12 => self.vector_registers(generation),
+        }
+    }
+
+    /// MODE at the first instruction: rounding and denormals in bits 19:12 of the descriptor, on gfx9 DX10 clamp in 21 and IEEE in
+    /// 23. gfx1250 lacks these two bits: a clamp makes NaN zero, and minimum and maximum prefer a number to any NaN (the RDNA4
+    /// ISA, section on floating-point modes; inferred for gfx1250).
+    pub const fn mode(&self, generation: Generation) -> u32 {
+        let rounding_and_denormals = self.rsrc1 >> 12 & 0xff;
+        match generation {
+            Generation::Gfx9 => rounding_and_denormals | (self.rsrc1 >> 21 & 1) << 8 | (self.rsrc1 >> 23 & 1) << 9,
+            Generation::Gfx12 => rounding_and_denormals | 1 << 8,
+        }
     }
 }

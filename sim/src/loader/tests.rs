@@ -7,6 +7,7 @@ use tilewright_artifact::{ArgInfo, ArgKind, KernelInfo};
 use tilewright_target::{GFX942, GFX950, SM_90A};
 
 use super::*;
+use crate::wave::Generation;
 
 const OBJECT: &[u8] = include_bytes!("../../fixtures/scale.gfx950.hsaco");
 const OTHER: &[u8] = include_bytes!("../../fixtures/scale.gfx942.hsaco");
@@ -54,10 +55,13 @@ fn a_real_object_loads() {
             kernarg_preload: 0,
         }
     );
-    assert_eq!(kernel.descriptor.user_sgprs(), 2);
+    assert_eq!(kernel.descriptor.user_sgprs(Generation::Gfx9), 2);
     assert!(kernel.descriptor.has_kernarg_pointer() && !kernel.descriptor.is_wave32());
     assert_eq!(kernel.descriptor.workgroup_ids(), [true; 3]);
-    assert_eq!((kernel.descriptor.vector_registers(), kernel.descriptor.accum_offset()), (8, 4));
+    assert_eq!(
+        (kernel.descriptor.vector_registers(Generation::Gfx9), kernel.descriptor.accum_offset(Generation::Gfx9)),
+        (8, 4)
+    );
     assert_eq!((kernel.metadata.vgprs, kernel.metadata.sgprs, kernel.metadata.wavefront_lanes), (3, 10, 64));
     let args: Vec<(&str, u64, u64)> =
         kernel.metadata.args.iter().map(|arg| (arg.name.as_str(), arg.offset, arg.bytes)).collect();
@@ -282,6 +286,7 @@ fn the_artifact_must_describe_the_object() {
         lds_bytes: 128,
         min_queues: 0,
         signals: vec![],
+        signals_by_hand: false,
     };
     let kernel = object.kernel("scale").unwrap();
     assert_eq!(kernel.check_against(&info), Ok(()));

@@ -13,6 +13,7 @@ use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::{self, Chip};
 use crate::loader::{CodeObject, Kernel};
 use crate::mem::{Memory, MemoryType};
+use crate::wave::Generation;
 
 /// Alignment of a code object in memory, in bytes: a page.
 const IMAGE_ALIGN: u64 = 4096;
@@ -26,6 +27,7 @@ pub struct ModuleId(pub(crate) usize);
 pub(crate) struct Module {
     pub(crate) object: CodeObject,
     chip: Chip,
+    generation: Generation,
     /// Address of the image on each rank that it was loaded on.
     bases: BTreeMap<u32, u64>,
     /// The image as dwords from offset zero; what no executable segment covers is absent.
@@ -59,7 +61,13 @@ impl Module {
                 }
             }
         }
-        Ok(Module { chip, bases: BTreeMap::new(), words, lines: LineTable::read(file), object })
+        let generation = if target.warp_size == 32 { Generation::Gfx12 } else { Generation::Gfx9 };
+        Ok(Module { chip, generation, bases: BTreeMap::new(), words, lines: LineTable::read(file), object })
+    }
+
+    /// Which family of chips its waves run on.
+    pub(crate) const fn generation(&self) -> Generation {
+        self.generation
     }
 
     /// The image's address on `rank`, after copying it there if it was not.

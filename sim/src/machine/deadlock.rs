@@ -88,7 +88,7 @@ impl Sim {
         for _ in 0..LOOP {
             let before = self.counter(slot, wave);
             let end = self.turn(slot, wave, 1)?;
-            if end == TurnEnd::Stopped || self.note_movement() {
+            if matches!(end, TurnEnd::Stopped | TurnEnd::Arrived) || self.note_movement() {
                 return Ok(false);
             }
             // A wait that is executed again has not jumped anywhere.

@@ -6,14 +6,14 @@
 use std::rc::Rc;
 
 use super::code::ModuleId;
-use super::group::{Group, Status, Wave};
+use super::group::{AtBarrier, Group, Status, Wave};
 use super::kernarg;
 use super::step::Registers;
 use super::{Launch, Sim};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::loader::{Kernel, KernelDescriptor};
 use crate::mem::{Lds, MemoryType, Pending};
-use crate::wave::{EXEC, LANES, WaveId, WaveState};
+use crate::wave::{EXEC, Generation, LANES, TTMP0, WaveId, WaveState};
 
 /// What registers hold before anyone writes to them: the pattern that this project fills unwritten memory with.
 const GARBAGE: u32 = 0xcdcd_cdcd;
@@ -84,7 +84,7 @@ impl Running {
     }
 
     fn waves(&self) -> u32 {
-        self.threads().div_ceil(LANES as u32)
+        self.threads().div_ceil(self.registers.generation.lanes() as u32)
     }
 
     /// Waves of this kernel that a compute unit's registers allow.
@@ -127,12 +127,19 @@ impl Sim {
         let args = self.argument_memory(launch.rank, (block.len() as u64).max(4), align)?;
         self.memory.host_write(args, &block)?;
         let base = self.modules[module.0].place(launch.rank, &mut self.memory)?;
-        let user = self.user_registers(&kernel, &launch, args, base, &block)?;
+        let generation = self.modules[module.0].generation();
+        let user = self.user_registers(&kernel, &launch, args, base, &block, generation)?;
         let descriptor = &kernel.descriptor;
-        let registers = Registers { vgprs: descriptor.vector_registers(), accum_offset: descriptor.accum_offset() };
+        let registers = Registers {
+            vgprs: descriptor.vector_registers(generation),
+            accum_offset: descriptor.accum_offset(generation),
+            generation,
+        };
         let code = self.code_of(module.0, index);
-        // A kernel with preloaded arguments begins with loads for firmware that does not preload; ours skips them.
-        let skip = if descriptor.kernarg_preload & 0x7f != 0 { 256 } else { 0 };
+        // A kernel with preloaded arguments begins with loads for firmware that does not preload; ours skips them. LLVM 22 emits
+        // them for gfx9 only.
+        let preloads = descriptor.kernarg_preload & 0x7f != 0 && generation == Generation::Gfx9;
+        let skip = if preloads { 256 } else { 0 };
         self.room = true;
         self.launches.push(Running {
             module: module.0,
@@ -217,6 +224,7 @@ impl Sim {
         args: u64,
         base: u64,
         block: &[u8],
+        generation: Generation,
     ) -> Exec<Vec<u32>> {
         let descriptor = &kernel.descriptor;
         let mut user = Vec::new();
@@ -257,11 +265,11 @@ impl Sim {
             bytes[..dword.len()].copy_from_slice(dword);
             user.push(u32::from_le_bytes(bytes));
         }
-        if user.len() != descriptor.user_sgprs() as usize {
+        if user.len() != descriptor.user_sgprs(generation) as usize {
             return refuse(format!(
                 "the descriptor of `{}` has {} user registers, its properties ask for {}",
                 kernel.name,
-                descriptor.user_sgprs(),
+                descriptor.user_sgprs(generation),
                 user.len()
             ));
         }
@@ -393,7 +401,14 @@ impl Sim {
             if let Some(timer) = &mut self.memory.time {
                 pending.clock = timer.begin_wave(rank, id, wave);
             }
-            waves.push(Wave { state, pending, status: Status::Ready, order: self.started, instructions: 0 });
+            waves.push(Wave {
+                state,
+                pending,
+                status: Status::Ready,
+                at_barrier: AtBarrier::Away,
+                order: self.started,
+                instructions: 0,
+            });
             self.ready.push((self.started, slot, wave as usize));
             self.started += 1;
         }
@@ -408,26 +423,24 @@ fn initial(running: &Running, descriptor: &KernelDescriptor, id: WaveId, mut vgp
     let registers = running.registers;
     vgprs.clear();
     vgprs.resize(registers.vgprs as usize, [GARBAGE; LANES]);
-    let mut state = WaveState::new(id, 0, registers.accum_offset, running.entry, mode(descriptor));
+    let generation = registers.generation;
+    let mut state = WaveState::new(id, 0, registers.accum_offset, running.entry, descriptor.mode(generation));
     state.vgpr_init = vec![0; vgprs.len()];
     state.vgprs = vgprs;
+    let mut state = state.with_generation(generation);
     state.sgprs[..EXEC].fill(GARBAGE);
-    let mut next = 0;
-    let system = descriptor.workgroup_ids();
-    let ids = (0..3).filter(|axis| system[*axis]).map(|axis| id.workgroup[axis]);
-    for value in running.user.iter().copied().chain(ids) {
-        state.set_sgpr(next, value);
-        next += 1;
+    for (number, value) in running.user.iter().enumerate() {
+        state.set_sgpr(number, *value);
     }
-    // The workgroup info register follows if it is wanted; nothing that we run reads it, so it is zero.
-    if descriptor.rsrc2 >> 10 & 1 != 0 {
-        state.set_sgpr(next, 0);
+    match generation {
+        Generation::Gfx9 => ids_in_user_registers(&mut state, descriptor, running.user.len()),
+        Generation::Gfx12 => ids_in_trap_registers(&mut state),
     }
-    let first = u64::from(id.wave) * LANES as u64;
+    let first = u64::from(id.wave) * generation.lanes() as u64;
     let threads = u64::from(running.threads());
-    let active = (threads - first).min(LANES as u64);
+    let active = (threads - first).min(generation.lanes() as u64);
     let lanes = if active == 64 { !0 } else { (1 << active) - 1 };
-    state.set_sgpr64(EXEC, lanes);
+    state.set_mask(EXEC, lanes);
     let dimensions = descriptor.rsrc2 >> 11 & 3;
     let [x, y, _] = running.launch.block.map(u64::from);
     for lane in 0..active as usize {
@@ -437,11 +450,29 @@ fn initial(running: &Running, descriptor: &KernelDescriptor, id: WaveId, mut vgp
         let packed = tx | if dimensions > 0 { ty << 10 } else { 0 } | if dimensions > 1 { tz << 20 } else { 0 };
         state.vgprs[0][lane] = packed as u32;
     }
-    state.vgpr_init[0] = lanes;
+    state.vgpr_init[0] |= lanes;
     state
 }
 
-/// MODE from the descriptor: rounding and denormals in its bits 19:12, DX10 clamp in 21, IEEE in 23.
-const fn mode(descriptor: &KernelDescriptor) -> u32 {
-    (descriptor.rsrc1 >> 12 & 0xff) | (descriptor.rsrc1 >> 21 & 1) << 8 | (descriptor.rsrc1 >> 23 & 1) << 9
+/// gfx9: the workgroup's id follows the user registers, the coordinates that the descriptor asks for.
+fn ids_in_user_registers(state: &mut WaveState, descriptor: &KernelDescriptor, mut next: usize) {
+    let workgroup = state.id.workgroup;
+    let wanted = descriptor.workgroup_ids();
+    for axis in (0..3).filter(|axis| wanted[*axis]) {
+        state.set_sgpr(next, workgroup[axis]);
+        next += 1;
+    }
+    // The workgroup info register follows if it is wanted; nothing that we run reads it, so it is zero.
+    if descriptor.rsrc2 >> 10 & 1 != 0 {
+        state.set_sgpr(next, 0);
+    }
+}
+
+/// gfx1250: x in ttmp9, y and z in the halves of ttmp7, and in ttmp6 where the workgroup stands in its cluster: ours are no
+/// clusters, so each is the first of one. As LLVM 22's `lowerWorkGroupId` reads them.
+fn ids_in_trap_registers(state: &mut WaveState) {
+    let [x, y, z] = state.id.workgroup;
+    state.set_sgpr(TTMP0 + 9, x);
+    state.set_sgpr(TTMP0 + 7, y & 0xffff | z << 16);
+    state.set_sgpr(TTMP0 + 6, 0);
 }

@@ -4,7 +4,7 @@ use super::step::{Registers, Run, Step};
 use crate::exec::control;
 use crate::isa::{Chip, decode};
 use crate::rng::Rng;
-use crate::wave::{WaveId, WaveState};
+use crate::wave::{Generation, WaveId, WaveState};
 
 /// A word that often is the first of an ALU instruction.
 fn word(rng: &mut Rng) -> u32 {
@@ -46,7 +46,7 @@ fn value(rng: &mut Rng) -> u32 {
 fn no_instruction_panics() {
     let mut rng = Rng::new(20);
     let id = WaveId { actor: 0, rank: 0, xcd: 0, cu: 0, group: 0, workgroup: [0; 3], wave: 0 };
-    let registers = Registers { vgprs: 512, accum_offset: 256 };
+    let registers = Registers { vgprs: 512, accum_offset: 256, generation: Generation::Gfx9 };
     let mut wave = WaveState::new(id, 512, 256, 0x1000, 0x3f0);
     let mut executed = 0;
     for round in 0..150_000u32 {

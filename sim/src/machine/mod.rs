@@ -187,6 +187,11 @@ impl Sim {
         &self.config
     }
 
+    /// The chip.
+    pub const fn target(&self) -> &'static Target {
+        self.target
+    }
+
     /// Instructions executed so far.
     pub const fn steps(&self) -> u64 {
         self.steps

@@ -2,12 +2,12 @@
 //!
 //! What must hold here: every choice comes from the machine's generator; what a fault lacks of its place is added here.
 
-use super::group::{Group, Status};
+use super::group::{AtBarrier, Group, Status};
 use super::ports::{Engines, HostEvent};
 use super::step::Run;
 use super::{Outcome, Schedule, Sim, WaveReport, time};
 use crate::exec::control::{self, Effect};
-use crate::exec::{ds, flat, mubuf, smem};
+use crate::exec::{ds, dual, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
 use crate::mem::{self, Port};
 use crate::sdma::Moved;
@@ -21,6 +21,8 @@ pub(crate) enum TurnEnd {
     Yielded,
     /// It waits at a barrier or has ended.
     Stopped,
+    /// It has arrived at a barrier and goes on.
+    Arrived,
 }
 
 /// One turn in so many lets memory move by itself (an eviction).
@@ -74,7 +76,7 @@ impl Sim {
             let (pick, count) = self.turns.pick(self.config.schedule, self.ready.len(), &mut self.rng);
             let left = (end - self.steps).min(u64::from(count)) as u32;
             let (_, slot, wave) = self.ready[pick];
-            if self.turn(slot, wave, left)? != TurnEnd::Stopped {
+            if matches!(self.turn(slot, wave, left)?, TurnEnd::Used | TurnEnd::Yielded) {
                 self.turns.pass();
             }
             self.between_turns(engines)?;
@@ -93,6 +95,11 @@ impl Sim {
             Ok(TurnEnd::Stopped) => {
                 self.stopped(slot, wave)?;
                 Ok(TurnEnd::Stopped)
+            }
+            Ok(TurnEnd::Arrived) => {
+                self.moved_at = self.steps;
+                self.meet(slot);
+                Ok(TurnEnd::Arrived)
             }
             Ok(end) => Ok(end),
             Err(fault) => Err(self.placed(fault, slot, wave)),
@@ -134,6 +141,17 @@ impl Sim {
                 }
                 continue;
             }
+            if let (Run::Dual(first, second), Some(other)) = (step.run, &step.second) {
+                let undefined =
+                    if checks { [step.undefined(&wave.state), other.undefined(&wave.state)] } else { [0; 2] };
+                dual::execute(&mut wave.state, (first, &step.inst), (second, &other.inst)).map_err(|f| f.pc(pc))?;
+                for (step, lanes) in [(step, undefined[0]), (other.as_ref(), undefined[1])] {
+                    if lanes != 0 {
+                        step.mark_undefined(&mut wave.state, lanes).map_err(|f| f.pc(pc))?;
+                    }
+                }
+                continue;
+            }
             if timed {
                 time::charge(&mut self.memory, wave, || module.line(pc.wrapping_sub(running.base)));
             }
@@ -143,24 +161,25 @@ impl Sim {
                 lds,
                 memory: &mut self.memory,
                 rng: &mut self.rng,
+                pins: step.pins,
             };
             match step.run {
                 Run::Flat => flat::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
                 Run::Ds => ds::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
                 Run::Smem => smem::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
                 Run::Mubuf => mubuf::issue(&mut port, &step.inst, pc).map_err(|f| at(f, pc))?,
-                Run::Alu(_) | Run::Control => {
+                Run::Alu(_) | Run::Dual(..) | Run::Control => {
                     let effect = control::execute(port.wave, &step.inst, checks).map_err(|f| f.pc(pc))?;
                     match effect {
                         Effect::Next | Effect::Jumped { .. } => {}
-                        Effect::Wait { vm, lgkm } => {
-                            let waits = port.wave.vmcnt > vm || port.wave.lgkmcnt > lgkm;
+                        Effect::Wait(limits) => {
+                            let waits = limits.exceeded(&port.wave.counts);
                             // Sometimes others run before the operations complete; the wait is then executed again.
                             if waits && by_chance && port.rng.chance(1, 4) {
                                 port.wave.pc = pc;
                                 return Ok(TurnEnd::Yielded);
                             }
-                            mem::wait(&mut port, vm, lgkm)?;
+                            mem::wait(&mut port, &limits)?;
                         }
                         Effect::Yield => {
                             if timed {
@@ -170,9 +189,20 @@ impl Sim {
                                 return Ok(TurnEnd::Yielded);
                             }
                         }
-                        Effect::Barrier => {
+                        Effect::Arrive | Effect::Barrier => {
+                            let arrival = self.memory.arrive(wave.state.id.actor);
+                            wave.arrive(arrival, &step.inst).map_err(|f| f.pc(pc))?;
+                            if effect == Effect::Arrive {
+                                return Ok(TurnEnd::Arrived);
+                            }
                             wave.status = Status::Barrier;
                             return Ok(TurnEnd::Stopped);
+                        }
+                        Effect::Meet => {
+                            if !wave.leave(&mut self.memory, &step.inst).map_err(|f| f.pc(pc))? {
+                                wave.status = Status::Barrier;
+                                return Ok(TurnEnd::Stopped);
+                            }
                         }
                         Effect::End => {
                             if timed {
@@ -216,22 +246,31 @@ impl Sim {
             }
             return Ok(());
         }
-        if group.barrier_complete() {
-            let waiting = |wave: &&mut super::group::Wave| wave.status == Status::Barrier;
-            let actors: Vec<u32> = group.waves.iter_mut().filter(waiting).map(|wave| wave.state.id.actor).collect();
-            self.memory.barrier(&actors);
-            if let Some(timer) = &self.memory.time {
-                time::barrier(timer, &mut group.waves);
-            }
-            for (index, wave) in group.waves.iter_mut().enumerate() {
-                if wave.status == Status::Barrier {
-                    wave.status = Status::Ready;
-                    self.ready.push((wave.order, slot, index));
-                }
-            }
-            self.ready.sort_unstable();
-        }
+        self.meet(slot);
         Ok(())
+    }
+
+    /// If all waves of a workgroup have arrived at its barrier, those that wait there go on.
+    fn meet(&mut self, slot: usize) {
+        let Some(group) = self.groups[slot].as_mut() else { return };
+        let Some(arrivals) = group.arrivals() else { return };
+        let met = self.memory.barrier(&arrivals);
+        if let Some(timer) = &self.memory.time {
+            time::barrier(timer, &mut group.waves);
+        }
+        for (index, wave) in group.waves.iter_mut().enumerate() {
+            let AtBarrier::Arrived(arrival) = std::mem::take(&mut wave.at_barrier) else { continue };
+            if wave.status == Status::Barrier {
+                if let Some(met) = &met {
+                    self.memory.leave(wave.state.id.actor, met, &arrival);
+                }
+                wave.status = Status::Ready;
+                self.ready.push((wave.order, slot, index));
+            } else {
+                wave.at_barrier = AtBarrier::Released(arrival, met.clone());
+            }
+        }
+        self.ready.sort_unstable();
     }
 
     /// Between two turns: some operation in flight is performed, memory may evict, an engine may move.
@@ -311,6 +350,7 @@ impl Sim {
             lds: &mut group.lds,
             memory: &mut self.memory,
             rng: &mut self.rng,
+            pins: mem::Pins::default(),
         };
         mem::step(&mut port).map_err(|fault| self.placed(fault, slot, index))
     }

@@ -4,17 +4,21 @@
 //! can index registers without a check.
 
 use crate::exec::control::is_control;
+use crate::exec::smem::tells_time;
 use crate::exec::{AluFn, lookup, scalar_number};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::table::TIED;
 use crate::isa::{Format, Inst, Op, Operand};
-use crate::wave::{EXEC, LANES, M0, VCC, WaveState};
+use crate::mem::Pins;
+use crate::wave::{Counter, EXEC, Generation, M0, VCC, WaveState};
 
 /// Who executes an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Run {
     /// A function on the registers.
     Alu(AluFn),
+    /// Two of them; the second one is in [`Step::second`].
+    Dual(AluFn, AluFn),
     /// The machine: branches, waits, barriers.
     Control,
     /// FLAT, GLOBAL, SCRATCH.
@@ -25,6 +29,12 @@ pub(crate) enum Run {
     Smem,
     /// Buffers and cache control.
     Mubuf,
+}
+
+impl Run {
+    const fn is_memory(self) -> bool {
+        matches!(self, Run::Flat | Run::Ds | Run::Smem | Run::Mubuf)
+    }
 }
 
 /// Registers from `first` on.
@@ -41,6 +51,8 @@ pub(crate) struct Registers {
     pub(crate) vgprs: u32,
     /// Index of the first accumulation register among them.
     pub(crate) accum_offset: u32,
+    /// Which family of chips they run on.
+    pub(crate) generation: Generation,
 }
 
 /// A decoded instruction, ready to be executed.
@@ -59,6 +71,10 @@ pub(crate) struct Step {
     /// Whether it reads SCC, and whether it sets it.
     reads_scc: bool,
     sets_scc: bool,
+    /// Of a memory instruction: the registers that it reads.
+    pub(crate) pins: Pins,
+    /// The second one of two operations.
+    pub(crate) second: Option<Box<Step>>,
 }
 
 impl Step {
@@ -73,6 +89,7 @@ impl Step {
             Format::Smem => Run::Smem,
             Format::Mubuf | Format::Mtbuf => Run::Mubuf,
             _ if is_control(inst.op) => Run::Control,
+            _ if tells_time(inst.op) => Run::Smem,
             _ => {
                 Run::Alu(lookup(inst.op).ok_or_else(|| Fault::new(FaultKind::NotSimulated { text: inst.to_string() }))?)
             }
@@ -87,6 +104,8 @@ impl Step {
             vector_write: Range::default(),
             reads_scc: reads_scc(&inst),
             sets_scc: sets_scc(&inst),
+            pins: Pins::default(),
+            second: None,
         };
         for source in 0..4 {
             step.read(source, inst.src[source], inst.src_width(source), registers)?;
@@ -94,13 +113,35 @@ impl Step {
         let (scalars, vectors) = locate(&inst, inst.dst, inst.dst_width(), registers)?;
         step.scalar_writes |= scalars;
         step.vector_write = vectors;
-        if inst.row.has(TIED) || inst.keeps_dst() {
+        // A 16-bit result of gfx1250 leaves the other half of its register as it is, but LLVM gives the whole register to it
+        // and does not care what is there: it counts as written.
+        let keeps = inst.keeps_dst() && (registers.generation == Generation::Gfx9 || run.is_memory());
+        if inst.row.has(TIED) || keeps {
             step.vector_reads[4] = vectors;
             step.scalar_reads |= scalars;
         }
         step.scalar_writes |= locate(&inst, inst.sdst, inst.sdst_width(), registers)?.0;
-        step.scalar_reads |= implicit(&inst);
+        if matches!(run, Run::Flat | Run::Smem | Run::Mubuf) {
+            step.pins = step.pinned();
+        }
+        if let (Some(second), Run::Alu(first)) = (inst.second(), run) {
+            let second = Step::new(second, registers)?;
+            let Run::Alu(other) = second.run else {
+                return Err(Fault::new(FaultKind::NotSimulated { text: inst.to_string() }));
+            };
+            step.run = Run::Dual(first, other);
+            step.second = Some(Box::new(second));
+        }
+        step.scalar_reads |= implicit(&inst, registers.generation);
         Ok(step)
+    }
+
+    /// The registers that its operands name: all of them are sources of addresses or stored values.
+    fn pinned(&self) -> Pins {
+        let mut vectors = self.vector_reads.iter().filter(|range| range.count != 0);
+        let next = |_| vectors.next().map_or((0, 0), |range| (range.first, range.count));
+        let exec = if matches!(self.run, Run::Smem) { 0 } else { 1 << EXEC };
+        Pins { scalars: self.scalar_reads & ((1 << M0) - 1) | exec, vectors: [0, 1, 2].map(next) }
     }
 
     fn read(&mut self, source: usize, operand: Operand, width: usize, registers: Registers) -> Exec {
@@ -116,10 +157,33 @@ impl Step {
     /// [`FaultKind::RegisterInFlight`].
     #[inline(always)]
     pub(crate) fn check_in_flight(&self, wave: &WaveState) -> Exec {
-        if !wave.any_busy() {
+        if !wave.any_pinned() && !wave.any_busy() {
             return Ok(());
         }
-        self.check_busy(wave)
+        self.check_registers(wave)
+    }
+
+    fn check_registers(&self, wave: &WaveState) -> Exec {
+        self.check_busy(wave)?;
+        self.check_pinned(wave)?;
+        self.second.as_ref().map_or(Ok(()), |second| second.check_registers(wave))
+    }
+
+    /// A source of an operation that is not translated yet must stay as it is.
+    fn check_pinned(&self, wave: &WaveState) -> Exec {
+        let fault = |register: String| Fault::new(FaultKind::SourceInFlight { text: self.inst.to_string(), register });
+        let exec = if writes_exec(&self.inst) { 1 << EXEC } else { 0 };
+        let scalars = wave.sgpr_pinned & (self.scalar_writes | exec);
+        if scalars != 0 {
+            return Err(fault(scalar_name(scalars.trailing_zeros() as usize)));
+        }
+        for index in self.vector_write.first..self.vector_write.first + self.vector_write.count {
+            let (word, bit) = (usize::from(index) / 64, index % 64);
+            if wave.vgpr_pinned[word % wave.vgpr_pinned.len()] >> bit & 1 != 0 {
+                return Err(fault(vector_name(usize::from(index), wave)));
+            }
+        }
+        Ok(())
     }
 
     fn check_busy(&self, wave: &WaveState) -> Exec {
@@ -127,24 +191,30 @@ impl Step {
         if scalars != 0 {
             let number = scalars.trailing_zeros();
             let verb = if self.scalar_reads >> number & 1 != 0 { "reads" } else { "overwrites" };
-            return Err(self.in_flight(verb, scalar_name(number as usize), "lgkmcnt(0)"));
+            let counter = if wave.generation == Generation::Gfx9 { Counter::Ds } else { Counter::Km };
+            let wait = match wave.generation {
+                Generation::Gfx9 => format!("{}(0)", counter.wait(wave.generation)),
+                Generation::Gfx12 => format!("{} 0x0", counter.wait(wave.generation)),
+            };
+            return Err(self.in_flight(verb, scalar_name(number as usize), wait));
         }
         let ranges = self.vector_reads.iter().map(|range| (range, "reads"));
         for (range, verb) in ranges.chain([(&self.vector_write, "overwrites")]) {
             for index in range.first..range.first + range.count {
                 if wave.is_vgpr_busy(usize::from(index)) {
-                    let counter = if wave.lgkmcnt != 0 && wave.vmcnt == 0 { "lgkmcnt" } else { "vmcnt" };
-                    let counter = if wave.lgkmcnt != 0 && wave.vmcnt != 0 { "vmcnt or lgkmcnt" } else { counter };
-                    return Err(self.in_flight(verb, vector_name(usize::from(index), wave), counter));
+                    let counts = |counter: &Counter| wave.count(*counter) != 0;
+                    let waits = [Counter::Load, Counter::Ds].into_iter().filter(counts);
+                    let waits: Vec<&str> = waits.map(|counter| counter.wait(wave.generation)).collect();
+                    return Err(self.in_flight(verb, vector_name(usize::from(index), wave), waits.join(" or ")));
                 }
             }
         }
         Ok(())
     }
 
-    fn in_flight(&self, verb: &'static str, register: String, counter: &'static str) -> Box<Fault> {
+    fn in_flight(&self, verb: &'static str, register: String, wait: String) -> Box<Fault> {
         let text = self.inst.to_string();
-        Fault::new(FaultKind::RegisterInFlight { text, verb, register, counter })
+        Fault::new(FaultKind::RegisterInFlight { text, verb, register, wait })
     }
 
     /// Lanes for which a source of an ALU instruction is undefined; all of them if a scalar one is.
@@ -181,13 +251,15 @@ impl Step {
                 }
             }
             Op::VReadlaneB32 if !scalars => {
-                let lane = crate::exec::scalar32(wave, self.inst.src[1]) as usize % LANES;
+                let lane = crate::exec::scalar32(wave, self.inst.src[1]) as usize % wave.generation.lanes();
                 if lanes >> lane & 1 != 0 { !0 } else { 0 }
             }
             Op::VWritelaneB32 if !scalars => 0,
             // Each lane takes one of the two values.
-            Op::VCndmaskB32 if scalar_number(self.inst.src[2]).is_some_and(|n| wave.sgpr_init >> n & 3 == 3) => {
-                let chosen = crate::exec::scalar64(wave, self.inst.src[2], false);
+            Op::VCndmaskB32
+                if scalar_number(self.inst.src[2]).is_some_and(|n| wave.mask_registers(n) & !wave.sgpr_init == 0) =>
+            {
+                let chosen = crate::exec::mask(wave, self.inst.src[2]);
                 let scalar = |source: usize| match scalar_number(self.inst.src[source]) {
                     Some(number) if wave.sgpr_init >> number & 1 == 0 => !0,
                     _ => undefined_of(source),
@@ -215,7 +287,7 @@ impl Step {
     pub(crate) fn mark_undefined(&self, wave: &mut WaveState, lanes: u64) -> Exec {
         let halves = self.undefined_halves(wave, lanes);
         for (half, index) in (self.vector_write.first..self.vector_write.first + self.vector_write.count).enumerate() {
-            wave.vgpr_init[usize::from(index)] &= !halves.map_or(lanes, |halves| halves[half % 2]);
+            wave.vgpr_init[usize::from(index)] &= !(halves.map_or(lanes, |halves| halves[half % 2]) & wave.all);
         }
         let mut scalars = self.scalar_writes;
         if writes_exec(&self.inst) {
@@ -291,7 +363,7 @@ fn locate(inst: &Inst, operand: Operand, width: usize, registers: Registers) -> 
 }
 
 /// Scalar registers that are read without being operands.
-fn implicit(inst: &Inst) -> u128 {
+fn implicit(inst: &Inst, generation: Generation) -> u128 {
     let vector = matches!(
         inst.format,
         Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vop3p | Format::Vopc
@@ -301,7 +373,7 @@ fn implicit(inst: &Inst) -> u128 {
         registers |= 3 << EXEC;
     }
     if matches!(inst.op, Op::VDivFmasF32 | Op::VDivFmasF64) {
-        registers |= 3 << VCC;
+        registers |= if generation == Generation::Gfx9 { 3 << VCC } else { 1 << VCC };
     }
     if inst.mem.lds || inst.row.has(crate::isa::table::TO_LDS) {
         registers |= 1 << M0;
@@ -363,7 +435,7 @@ fn sets_scc(inst: &Inst) -> bool {
 /// Whether EXEC is written without being the destination operand.
 fn writes_exec(inst: &Inst) -> bool {
     let name = inst.op.mnemonic();
-    name.ends_with("_saveexec_b64") || name.ends_with("_wrexec_b64") || name.starts_with("v_cmpx")
+    name.contains("_saveexec_") || name.contains("_wrexec_") || name.starts_with("v_cmpx")
 }
 
 /// A scalar register's name.

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::Sim;
-use super::group::{Status, Wave};
+use super::group::{AtBarrier, Status, Wave};
 use super::ports::Engines;
 use crate::isa::{Inst, Operand};
 use crate::mem::{Memory, Port};
@@ -63,12 +63,18 @@ pub(super) fn end_wave(port: &mut Port<'_>, kernel: &Rc<str>) {
     }
 }
 
-/// Waves that waited at a barrier go on together.
+/// All waves have arrived at their barrier: those that wait there go on together, the others find it open when they come.
 pub(super) fn barrier(timer: &Timer, waves: &mut [Wave]) {
-    let waiting = |wave: &&Wave| wave.status == Status::Barrier;
-    let last = waves.iter().filter(waiting).map(|wave| wave.pending.clock.at).max().unwrap_or(0);
-    let at = timer.barrier(last);
-    for wave in waves.iter_mut().filter(|wave| wave.status == Status::Barrier) {
-        wave.pending.clock.at = at;
+    let clocks = |waves: &[Wave]| {
+        let arrived = waves.iter().filter(|wave| matches!(wave.at_barrier, AtBarrier::Arrived(_)));
+        arrived.map(|wave| wave.pending.clock.arrived()).max()
+    };
+    let Some(last) = clocks(waves) else { return };
+    let open = timer.barrier(last);
+    for wave in waves.iter_mut().filter(|wave| matches!(wave.at_barrier, AtBarrier::Arrived(_))) {
+        wave.pending.clock.open(open);
+        if wave.status == Status::Barrier {
+            wave.pending.clock.leave();
+        }
     }
 }

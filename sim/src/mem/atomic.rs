@@ -48,6 +48,10 @@ pub enum AtomicOp {
     FCmpSwap,
     /// Memory minus operand where memory is at least the operand, else memory plus comparand (ds_wrap).
     Wrap,
+    /// Difference, memory minus operand, not below zero (gfx1250).
+    SubClamp,
+    /// Memory minus operand where memory is at least the operand, else memory (gfx1250).
+    CondSub,
     /// `(memory & ~operand) | comparand`: masked write (ds_mskor).
     MaskOr,
 }
@@ -141,6 +145,14 @@ impl AtomicOp {
                 }
             }
             Self::MaskOr => (old & !operand) | compare,
+            Self::SubClamp => old.saturating_sub(operand),
+            Self::CondSub => {
+                if old >= operand {
+                    old - operand
+                } else {
+                    old
+                }
+            }
             _ => operand,
         }
     }

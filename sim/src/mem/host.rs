@@ -16,6 +16,22 @@ use super::{Launch, Memory, MemoryType};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::rng::Rng;
 
+/// A wave's arrival at a barrier: what was retired and observed then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    actor: u32,
+    seen: Rc<Clock>,
+    cached: [Rc<Clock>; 2],
+    own: Known,
+}
+
+/// What the waves that met at a barrier know together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Met {
+    seen: Rc<Clock>,
+    cached: [Rc<Clock>; 2],
+}
+
 fn fault<T>(result: Result<T, MemFault>) -> Exec<T> {
     result.map_err(|kind| Fault::new(FaultKind::Memory(kind)))
 }
@@ -272,26 +288,42 @@ impl Memory {
         join_shared(&mut launch.ended, &clock, floor);
     }
 
-    /// All waves of a workgroup have arrived at a barrier.
-    pub fn barrier(&mut self, actors: &[u32]) {
-        if !self.config.checks || actors.len() < 2 {
-            return;
+    /// What a wave hands to the others of its workgroup when it arrives at a barrier.
+    pub fn arrive(&self, actor: u32) -> Arrival {
+        let state = self.actors.get(actor);
+        Arrival { actor, seen: state.seen.clone(), cached: state.cached.clone(), own: state.own }
+    }
+
+    /// All waves of a workgroup have arrived at a barrier: what each of them knows when it leaves.
+    pub fn barrier(&self, arrivals: &[Arrival]) -> Option<Met> {
+        if !self.config.checks || arrivals.len() < 2 {
+            return None;
         }
         let floor = self.actors.floor;
         let (mut seen, mut cached) = (Clock::default(), [Clock::default(), Clock::default()]);
-        for &actor in actors {
-            let state = self.actors.get(actor);
-            seen.join(&state.seen, floor);
-            *seen.entry(actor) = state.own;
-            for (clock, mine) in cached.iter_mut().zip(&state.cached) {
+        for arrival in arrivals {
+            seen.join(&arrival.seen, floor);
+            *seen.entry(arrival.actor) = arrival.own;
+            for (clock, mine) in cached.iter_mut().zip(&arrival.cached) {
                 clock.join(mine, floor);
                 // The L1 is the workgroup's own: what its waves stored, plain loads of its waves see.
-                *clock.entry(actor) = state.own;
+                *clock.entry(arrival.actor) = arrival.own;
             }
         }
-        let (seen, cached) = (Rc::new(seen), cached.map(Rc::new));
-        for &actor in actors {
-            self.actors.get_mut(actor).met(&seen, &cached);
+        Some(Met { seen: Rc::new(seen), cached: cached.map(Rc::new) })
+    }
+
+    /// A wave leaves a barrier.
+    pub fn leave(&mut self, actor: u32, met: &Met, arrival: &Arrival) {
+        let floor = self.actors.floor;
+        let state = self.actors.get_mut(actor);
+        // Nearly always it has learned nothing in between.
+        if Rc::ptr_eq(&state.seen, &arrival.seen) {
+            return state.met(&met.seen, &met.cached);
+        }
+        state.observe(&met.seen, floor);
+        for (mine, all) in state.cached.iter_mut().zip(&met.cached) {
+            join_shared(mine, all, floor);
         }
     }
 

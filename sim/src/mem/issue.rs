@@ -301,7 +301,9 @@ impl Memory {
         let clocks = self.clocks(unit, false);
         let tick = self.tick(unit, Class::Memory, op.pc);
         op.memory_tick = tick;
-        if self.config.checks && verb == Verb::SyncWrite {
+        // An atomic that reaches nobody but its own compute unit (gfx1250, below device scope) releases nothing.
+        let reaches = !matches!(op.what, What::Atomic(_)) || op.scope != Scope::Wave;
+        if self.config.checks && verb == Verb::SyncWrite && reaches {
             op.clock = Some(self.actors.get_mut(unit.actor).release(unit.actor));
         }
         let common = clocks.common(unit, op.pc, verb, tick);
@@ -334,8 +336,8 @@ impl Memory {
             return Ok(());
         }
         let allocation = &self.space.all[index];
-        for dword in 0..total / 4 {
-            if allocation.shadow.first_uninit(offset + dword * 4, 4).is_some() {
+        for dword in 0..total.div_ceil(4) {
+            if allocation.shadow.first_uninit(offset + dword * 4, (total - dword * 4).min(4)).is_some() {
                 op.undefined[0] |= 1 << dword;
             }
         }

@@ -32,7 +32,7 @@
 //!
 //! # Who calls what
 //! The machine: [`Memory::begin_launch`] before the first wave of a kernel on a rank, [`Memory::begin_wave`],
-//! [`Memory::name_wave`], [`Memory::barrier`], [`Memory::end_wave`], and [`Memory::end_launch`] after the last one; per
+//! [`Memory::name_wave`], [`Memory::arrive`], [`Memory::barrier`], [`Memory::leave`], [`Memory::end_wave`], and [`Memory::end_launch`] after the last one; per
 //! instruction `exec::{flat,ds,smem,mubuf}::issue`, then [`step`], [`wait`] and, at `s_endpgm`, [`retire`].
 //! Engines: [`Memory::add_engine`] once a queue, then the `engine_*` functions; [`Memory::doorbells`] is theirs to
 //! drain.
@@ -68,7 +68,9 @@ pub use alloc::{Allocation, FILL, GUARD, MemoryType};
 pub use atomic::AtomicOp;
 pub use clock::Clock;
 pub use fault::{Access, MemFault, Verb};
+pub use host::{Arrival, Met};
 pub use lds::Lds;
+pub use operation::Pins;
 pub(crate) use operation::{Convert, Operation, What, for_runs};
 pub(crate) use pending::unit;
 pub use pending::{Loaded, Pending, Port, retire, step, wait};

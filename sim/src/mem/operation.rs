@@ -10,7 +10,16 @@ use super::AtomicOp;
 use super::clock::Clock;
 use super::space::Scope;
 use crate::time::OpTime;
-use crate::wave::LANES;
+use crate::wave::{CounterSet, LANES};
+
+/// Registers that an operation reads: scalar ones as a set, vector ones as (first, count).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pins {
+    /// Bit n: scalar register n.
+    pub scalars: u128,
+    /// Vector registers.
+    pub vectors: [(u16, u16); 3],
+}
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,8 +89,9 @@ pub(crate) struct Operation {
     /// LDS offset of lane 0 and bytes from lane to lane, when loaded data goes to LDS.
     pub(crate) to_lds: Option<(u32, u32)>,
     /// Which counters it still counts in.
-    pub(crate) vm: bool,
-    pub(crate) lgkm: bool,
+    pub(crate) counted: CounterSet,
+    /// Registers that must stay as they are while it counts in [`Counter::X`](crate::wave::Counter::X).
+    pub(crate) pins: Pins,
     /// Whether it keeps its order among LDS operations.
     pub(crate) in_order: bool,
     pub(crate) done: bool,
@@ -118,8 +128,8 @@ impl Default for Operation {
             scalar: false,
             undefined: [0; 4],
             to_lds: None,
-            vm: false,
-            lgkm: false,
+            counted: CounterSet::default(),
+            pins: Pins::default(),
             in_order: false,
             done: false,
             memory_tick: 0,
@@ -141,7 +151,7 @@ impl Operation {
         (self.global, self.lds, self.scratch) = (0, 0, 0);
         (self.bytes, self.second, self.scope, self.convert) = (0, None, Scope::Wave, Convert::Dwords);
         (self.dst, self.dst_dwords, self.scalar, self.undefined, self.to_lds) = (0, 0, false, [0; 4], None);
-        (self.vm, self.lgkm, self.in_order, self.done) = (false, false, false, false);
+        (self.counted, self.pins, self.in_order, self.done) = (CounterSet::default(), Pins::default(), false, false);
         (self.memory_tick, self.local_tick, self.clock, self.learned) = (0, 0, None, None);
         (self.range, self.lds_range, self.time) = ((0, 0), (0, 0), OpTime::default());
     }
@@ -194,8 +204,12 @@ pub(crate) fn for_runs<E>(
     bytes: u64,
     mut visit: impl FnMut(usize, usize, bool) -> Result<(), E>,
 ) -> Result<(), E> {
-    if lanes == !0 && (1..LANES).all(|lane| address[lane] == address[lane - 1].wrapping_add(bytes)) {
-        return visit(0, LANES, false);
+    // All lanes of a wave of 64 or of 32.
+    if (lanes == !0 || lanes == 0xffff_ffff) && {
+        let neighbours = |lane: usize| address[lane] == address[lane - 1].wrapping_add(bytes);
+        (1..32).all(neighbours) && (lanes != !0 || (32..LANES).all(neighbours))
+    } {
+        return visit(0, lanes.count_ones() as usize, false);
     }
     let mut lane = 0;
     while lane < LANES {
@@ -238,6 +252,7 @@ mod tests {
     #[test]
     fn neighbours_form_runs() {
         assert_eq!(runs(!0, |lane| 100 + 4 * lane as u64), [(0, LANES, false)]);
+        assert_eq!(runs(0xffff_ffff, |lane| 100 + 4 * (lane as u64 % 33)), [(0, 32, false)]);
         assert_eq!(runs(0, |_| 0), []);
         assert_eq!(runs(0b111_0110, |lane| 4 * lane as u64), [(1, 2, false), (4, 3, false)]);
         assert_eq!(runs(0xff, |lane| lane as u64 / 4 * 100), [(0, 4, true), (4, 4, true)]);

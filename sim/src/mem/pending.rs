@@ -5,13 +5,13 @@
 //! long before.
 
 use super::lds::{Lds, Scratch};
-use super::operation::{Convert, Operation, What};
+use super::operation::{Convert, Operation, Pins, What};
 use super::perform::extend;
 use super::{Memory, Unit};
 use crate::fault::Exec;
 use crate::rng::Rng;
 use crate::time::WaveClock;
-use crate::wave::{LANES, WaveState};
+use crate::wave::{Counter, CounterSet, Generation, LANES, Limits, WaveState};
 
 /// What an instruction that touches memory may use.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Port<'a> {
     pub memory: &'a mut Memory,
     /// Chance.
     pub rng: &'a mut Rng,
+    /// The registers that the instruction reads.
+    pub pins: Pins,
 }
 
 /// What a load of global memory asked for, by its first lane.
@@ -57,10 +59,6 @@ pub struct Pending {
     /// The wave's virtual time.
     pub(crate) clock: WaveClock,
 }
-
-/// Most operations that the hardware's counters hold.
-const MOST_VECTOR: u32 = 63;
-const MOST_LOCAL: u32 = 15;
 
 impl Pending {
     /// For a wave whose lanes have `scratch` bytes each.
@@ -131,20 +129,27 @@ pub(crate) const fn unit(wave: &WaveState) -> Unit {
 }
 
 impl Port<'_> {
-    /// Puts a checked operation into flight; `vm` and `lgkm` tell which counters count it.
+    /// Puts a checked operation into flight; `vm` and `lgkm` tell whether it is one of vector memory, and one of LDS or scalar
+    /// memory (a FLAT one is both). It counts accordingly.
     pub(crate) fn launch(&mut self, mut op: Box<Operation>, vm: bool, lgkm: bool) -> Exec {
-        if vm && self.wave.vmcnt >= MOST_VECTOR {
-            wait(self, MOST_VECTOR - 1, u32::MAX)?;
+        op.counted = counters(self.wave.generation, &op, vm, lgkm);
+        let most = self.wave.generation.most();
+        for counter in Counter::ALL {
+            if op.counted.has(counter) {
+                if self.wave.count(counter) >= most[counter as usize] {
+                    wait(self, &Limits::of(counter, most[counter as usize] - 1))?;
+                }
+                self.wave.counts[counter as usize] += 1;
+            }
         }
-        if lgkm && self.wave.lgkmcnt >= MOST_LOCAL {
-            wait(self, u32::MAX, MOST_LOCAL - 1)?;
+        if op.counted.has(Counter::X) {
+            self.translate_others(op.scalar);
+            op.pins = self.pins;
+            pin(self.wave, &op.pins);
         }
         let unit = unit(self.wave);
         let clock = &mut self.pending.clock;
         self.memory.timed(|timer, memory| timer.issue(clock, &mut op, unit, memory));
-        (op.vm, op.lgkm) = (vm, lgkm);
-        self.wave.vmcnt += u32::from(vm);
-        self.wave.lgkmcnt += u32::from(lgkm);
         if op.delivers() {
             let (first, count) = (usize::from(op.dst), usize::from(op.dst_dwords));
             match op.scalar {
@@ -160,6 +165,20 @@ impl Port<'_> {
         self.pending.waiting += 1;
         self.pending.queue.push(op);
         Ok(())
+    }
+
+    /// Between vector and scalar memory the hardware waits by itself until all is translated (inferred: LLVM 22 emits no wait
+    /// there, whichever registers are overwritten next).
+    fn translate_others(&mut self, scalar: bool) {
+        let other = |op: &Operation| op.counted.has(Counter::X) && op.scalar != scalar;
+        if self.wave.any_pinned() && self.pending.queue.iter().any(|op| other(op)) {
+            for index in 0..self.pending.queue.len() {
+                if other(&self.pending.queue[index]) {
+                    self.uncount(index, Counter::X);
+                }
+            }
+            self.unpin();
+        }
     }
 
     fn perform(&mut self, index: usize) {
@@ -182,19 +201,48 @@ impl Port<'_> {
         }
     }
 
-    /// The wave has waited for the operation at `index` in one of its counters.
-    fn retire(&mut self, index: usize, vm: bool) {
+    /// The wave has waited for the operation at `index` in `counter`.
+    fn retire(&mut self, index: usize, counter: Counter) {
+        if counter == Counter::X {
+            self.uncount(index, counter);
+            return self.unpin();
+        }
         self.force(index);
-        let op = &mut self.pending.queue[index];
         if let Some(timer) = &mut self.memory.time {
-            timer.retired(&mut self.pending.clock, op);
+            timer.retired(&mut self.pending.clock, &mut self.pending.queue[index]);
         }
-        match vm {
-            true => (op.vm, self.wave.vmcnt) = (false, self.wave.vmcnt - 1),
-            false => (op.lgkm, self.wave.lgkmcnt) = (false, self.wave.lgkmcnt - 1),
+        self.uncount(index, counter);
+        if !self.pending.queue[index].counted.is_over() {
+            return;
         }
-        if !op.vm && !op.lgkm {
-            self.close(index);
+        // What has returned was translated, and of vector memory all that came before it.
+        let op = &self.pending.queue[index];
+        if op.counted.has(Counter::X) {
+            let first = if op.scalar { index } else { 0 };
+            for earlier in first..=index {
+                let op = &self.pending.queue[earlier];
+                if op.counted.has(Counter::X) && (earlier == index || !op.scalar) {
+                    self.uncount(earlier, Counter::X);
+                }
+            }
+            self.unpin();
+        }
+        self.close(index);
+    }
+
+    /// `counter` counts the operation at `index` no more.
+    fn uncount(&mut self, index: usize, counter: Counter) {
+        let op = &mut self.pending.queue[index];
+        op.counted = op.counted.without(counter);
+        self.wave.counts[counter as usize] -= 1;
+    }
+
+    /// Some operation needs its sources no more: the others still do.
+    fn unpin(&mut self) {
+        self.wave.sgpr_pinned = 0;
+        self.wave.vgpr_pinned.fill(0);
+        for op in self.pending.queue.iter().filter(|op| op.counted.has(Counter::X)) {
+            pin(self.wave, &op.pins);
         }
     }
 
@@ -269,34 +317,31 @@ pub fn step(port: &mut Port<'_>) -> Exec<bool> {
     let first = port.pending.first_before(chosen);
     port.perform(first);
     // An operation that no counter counts is over when it is performed.
-    let op = &port.pending.queue[first];
-    if !op.vm && !op.lgkm {
+    if port.pending.queue[first].counted.is_empty() {
         port.close(first);
     }
     Ok(true)
 }
 
-/// `s_waitcnt`: performs operations until at most `vm` vector memory operations and `lgkm` LDS and scalar ones are in
-/// flight (`u32::MAX`: any number).
+/// A wait: performs operations until no counter counts more than `limits` allow.
 ///
 /// # Errors
 /// None today.
-pub fn wait(port: &mut Port<'_>, vm: u32, lgkm: u32) -> Exec {
-    if port.wave.vmcnt <= vm && port.wave.lgkmcnt <= lgkm {
+pub fn wait(port: &mut Port<'_>, limits: &Limits) -> Exec {
+    if !limits.exceeded(&port.wave.counts) {
         return Ok(());
     }
-    while port.wave.vmcnt > vm {
-        let Some(index) = port.pending.queue.iter().position(|op| op.vm) else { break };
-        port.retire(index, true);
-    }
-    while port.wave.lgkmcnt > lgkm {
-        let Some(index) = next_local(port, lgkm) else { break };
-        port.retire(index, false);
+    for counter in Counter::ALL {
+        let limit = limits.0[counter as usize];
+        while port.wave.count(counter) > limit {
+            let Some(index) = next(port, counter, limit) else { break };
+            port.retire(index, counter);
+        }
     }
     let mut index = 0;
     while index < port.pending.queue.len() {
         let op = &port.pending.queue[index];
-        match op.done && !op.vm && !op.lgkm {
+        match op.done && op.counted.is_empty() {
             true => port.close(index),
             false => index += 1,
         }
@@ -305,17 +350,57 @@ pub fn wait(port: &mut Port<'_>, vm: u32, lgkm: u32) -> Exec {
     Ok(())
 }
 
-/// Which operation lgkmcnt counts down for: the oldest, but scalar loads return when they like.
-fn next_local(port: &mut Port<'_>, limit: u32) -> Option<usize> {
+/// Which operation `counter` counts down for: the oldest, but scalar loads return when they like.
+fn next(port: &mut Port<'_>, counter: Counter, limit: u32) -> Option<usize> {
     let queue = &port.pending.queue;
-    let oldest = queue.iter().position(|op| op.lgkm)?;
-    let scalars = queue.iter().filter(|op| op.lgkm && op.scalar).count() as u32;
-    if limit == 0 || scalars == 0 {
+    let oldest = queue.iter().position(|op| op.counted.has(counter))?;
+    if limit == 0 || matches!(counter, Counter::Load | Counter::Store) {
         return Some(oldest);
     }
-    let first_lds = queue.iter().position(|op| op.lgkm && !op.scalar);
-    let choice = port.rng.below(scalars + u32::from(first_lds.is_some())) as usize;
-    queue.iter().enumerate().filter(|(_, op)| op.lgkm && op.scalar).map(|(index, _)| index).nth(choice).or(first_lds)
+    let scalars = queue.iter().filter(|op| op.counted.has(counter) && op.scalar).count() as u32;
+    if scalars == 0 {
+        return Some(oldest);
+    }
+    let ordered = queue.iter().position(|op| op.counted.has(counter) && !op.scalar);
+    let choice = port.rng.below(scalars + u32::from(ordered.is_some())) as usize;
+    let mut scalar = queue.iter().enumerate().filter(|(_, op)| op.counted.has(counter) && op.scalar);
+    scalar.nth(choice).map(|(index, _)| index).or(ordered)
+}
+
+/// Where an operation counts.
+///
+/// gfx1250: as `SIInsertWaitcnts` of LLVM 22 has it. Loads and atomics that return something in loadcnt, all other vector
+/// memory in storecnt, also `global_wb`; LDS in dscnt, FLAT there too; scalar loads and messages in kmcnt. Whatever has an
+/// address to translate, so not LDS and not messages, counts in xcnt as well.
+fn counters(generation: Generation, op: &Operation, vm: bool, lgkm: bool) -> CounterSet {
+    let mut set = CounterSet::default();
+    if generation == Generation::Gfx9 {
+        set = if vm { set.with(Counter::Load) } else { set };
+        return if lgkm { set.with(Counter::Ds) } else { set };
+    }
+    if vm {
+        let stores = match op.what {
+            What::Store | What::WriteBack => true,
+            What::Atomic(_) => !op.delivers(),
+            _ => false,
+        };
+        set = set.with(if stores { Counter::Store } else { Counter::Load });
+    }
+    if lgkm {
+        set = set.with(if op.scalar { Counter::Km } else { Counter::Ds });
+    }
+    let translates = vm && op.lanes() != 0 || op.what == What::ScalarLoad;
+    if translates { set.with(Counter::X) } else { set }
+}
+
+fn pin(wave: &mut WaveState, pins: &Pins) {
+    wave.sgpr_pinned |= pins.scalars;
+    for (first, count) in pins.vectors {
+        for register in usize::from(first)..usize::from(first) + usize::from(count) {
+            let words = wave.vgpr_pinned.len();
+            wave.vgpr_pinned[register / 64 % words] |= 1 << (register % 64);
+        }
+    }
 }
 
 /// After `s_endpgm`: what is still in flight and changes memory outlives the wave, and memory performs it later.
@@ -330,8 +415,9 @@ pub fn retire(port: &mut Port<'_>) -> Exec {
         }
     }
     port.pending.waiting = 0;
-    (port.wave.vmcnt, port.wave.lgkmcnt) = (0, 0);
-    (port.wave.sgpr_busy, port.wave.vgpr_busy) = (0, [0; 8]);
+    port.wave.counts = Default::default();
+    (port.wave.sgpr_busy, port.wave.vgpr_busy) = (0, Default::default());
+    (port.wave.sgpr_pinned, port.wave.vgpr_pinned) = (0, Default::default());
     Ok(())
 }
 
@@ -358,7 +444,7 @@ fn deliver(wave: &mut WaveState, op: &mut Operation) {
             return;
         };
         let row = &op.data[index % 4];
-        if lanes == !0 {
+        if lanes == wave.all {
             *register = *row;
         } else {
             for lane in 0..LANES {

@@ -281,6 +281,11 @@ impl Memory {
         let mut buffer = [0; 64];
         let total = op.bytes.min(64);
         self.load_bytes(unit, op.address[0], op.scope, true, &mut buffer[..total]);
+        if total < 4 {
+            let word = u32::from_le_bytes([buffer[0], buffer[1], 0, 0]);
+            op.data[0][0] = extend(word, total, op.convert == Convert::Sign);
+            return;
+        }
         for (word, bytes) in op.data[0].iter_mut().zip(buffer[..total].as_chunks::<4>().0) {
             *word = u32::from_le_bytes(*bytes);
         }

@@ -55,8 +55,8 @@ pub struct Engine {
     pub(super) running: Option<Running>,
     /// Context numbers of the traps so far.
     traps: Vec<u32>,
-    /// The rank that the last broadcast named beside the queue's peer: its signal may follow.
-    pub(super) guest: Option<u32>,
+    /// The ranks that the last broadcast named beside the queue's peer: their signals may follow.
+    pub(super) guests: Vec<u32>,
 }
 
 impl Engine {
@@ -73,7 +73,7 @@ impl Engine {
             packets: 0,
             running: None,
             traps: Vec::new(),
-            guest: None,
+            guests: Vec::new(),
         }
     }
 
@@ -306,9 +306,11 @@ impl Engine {
         };
         let at = format!("SDMA queue {} parked at packet {}", self.id, self.packets);
         Some(match &running.packet {
-            Packet::Poll { addr, compare, reference, mask, .. } => {
+            Packet::Poll { addr, bytes, compare, reference, mask, .. } => {
                 let what = describe(*addr).unwrap_or_else(|| format!("memory at {addr:#x}"));
-                let value = peek(*addr).map_or_else(String::new, |v| format!(", value {}", v & mask));
+                let high = if *bytes == 8 { peek(addr + 4) } else { Some(0) };
+                let value = peek(*addr).zip(high).map(|(low, high)| u64::from(high) << 32 | u64::from(low));
+                let value = value.map_or_else(String::new, |value| format!(", value {}", value & mask));
                 format!("{at}: waits for {what} {} {reference}{value}", compare.sign())
             }
             _ => format!("{at}: {} in progress", running.name),

@@ -146,6 +146,13 @@ impl Engine {
                 self.move_bytes(memory, from, first, n)?;
                 self.move_bytes(memory, from, second, n).map(|()| Did::Some(n))
             }
+            Packet::Multicast { src, dsts, .. } => {
+                let n = next();
+                for dst in dsts {
+                    self.move_bytes(memory, src.wrapping_add(done), dst.wrapping_add(done), n)?;
+                }
+                Ok(Did::Some(n))
+            }
             Packet::SubWindow(window) => {
                 let (y, z) = (done % window.rect[1], done / window.rect[1]);
                 let [from, to] = [&window.src, &window.dst].map(|side| side.row(window.element, y, z));
@@ -165,20 +172,23 @@ impl Engine {
                 let data: Vec<u8> = data.iter().flat_map(|dword| dword.to_le_bytes()).collect();
                 memory.write(by, *dst, &data).map(|()| Did::All)
             }
-            Packet::Fence { addr, data } => memory.store(by, *addr, 4, (*data).into()).map(|()| Did::All),
+            Packet::Fence { addr, data, bytes } => memory.store(by, *addr, *bytes, *data).map(|()| Did::All),
             Packet::AtomicAdd { addr, operand } => memory.add(by, *addr, *operand).map(|_| Did::All),
             Packet::Timestamp { addr } => memory.store(by, *addr, 8, now).map(|()| Did::All),
-            Packet::Poll { addr, compare, reference, mask, .. } => {
-                let value = memory.load(by, *addr, 4)?;
-                Ok(Did::Read(compare.holds(value & u64::from(*mask), (*reference).into())))
+            Packet::Poll { addr, bytes, compare, reference, mask, .. } => {
+                let value = memory.load(by, *addr, *bytes)?;
+                Ok(Did::Read(compare.holds(value & mask, *reference)))
             }
         }
     }
 
     /// The damage of a broadcast whose destinations are not congruent is done; now it is reported.
     fn finish_broadcast(&mut self, running: &Running, memory: &dyn EngineMemory) -> Exec<Progress> {
+        if let Packet::Multicast { dsts, bytes, .. } = &running.packet {
+            self.guests = dsts.iter().filter_map(|dst| memory.owner(*dst, *bytes)).collect();
+        }
         let Packet::Broadcast { dst, bytes, .. } = running.packet else { return Ok(Progress::Done) };
-        self.guest = memory.owner(dst[1], bytes);
+        self.guests = memory.owner(dst[1], bytes).into_iter().collect();
         match shift_of(dst) {
             0 => Ok(Progress::Done),
             shift => Err(self.fault(&running.dwords_read, EngineFaultKind::BroadcastMisaligned { dst, shift })),
@@ -224,6 +234,11 @@ impl Engine {
                 one(Access::Write, dst[0], *bytes, &both)?;
                 self.mapped(running, memory, Access::Write, dst[1], *bytes).map(drop)
             }
+            // No document says that the second and later destinations must be on the queue's peer (inferred from the broadcast).
+            Packet::Multicast { src, dsts, bytes } => {
+                one(Access::Read, *src, *bytes, &both[..1])?;
+                dsts.iter().try_for_each(|dst| self.mapped(running, memory, Access::Write, *dst, *bytes).map(drop))
+            }
             Packet::SubWindow(window) => self.check_window(running, window, memory),
             Packet::Swap { a, b, bytes } => {
                 one(Access::Write, *a, *bytes, &both)?;
@@ -231,14 +246,14 @@ impl Engine {
             }
             Packet::Write { dst, data } => one(Access::Write, *dst, data.len() as u64 * 4, &both).map(drop),
             Packet::Fill { dst, bytes, .. } => one(Access::Write, *dst, *bytes, &both).map(drop),
-            Packet::Fence { addr, .. } => one(Access::Write, *addr, 4, &both).map(drop),
+            Packet::Fence { addr, bytes, .. } => one(Access::Write, *addr, (*bytes).into(), &both).map(drop),
             Packet::Timestamp { addr } => one(Access::Write, *addr, 8, &both[..1]).map(drop),
             Packet::AtomicAdd { addr, .. } => {
-                let allowed: Vec<u32> = both.into_iter().chain(self.guest).collect();
+                let allowed: Vec<u32> = both.iter().chain(&self.guests).copied().collect();
                 one(Access::Write, *addr, 8, &allowed).map(drop)
             }
             // A wait on another GPU's memory parks the queue for good on hardware (seed).
-            Packet::Poll { addr, .. } => one(Access::Read, *addr, 4, &both[..1]).map(drop),
+            Packet::Poll { addr, bytes, .. } => one(Access::Read, *addr, (*bytes).into(), &both[..1]).map(drop),
         }
     }
 
@@ -310,6 +325,7 @@ impl Running {
         match &self.packet {
             Packet::Copy { bytes, .. }
             | Packet::Broadcast { bytes, .. }
+            | Packet::Multicast { bytes, .. }
             | Packet::Swap { bytes, .. }
             | Packet::Fill { bytes, .. } => *bytes,
             Packet::SubWindow(window) => window.rect[1] * window.rect[2],

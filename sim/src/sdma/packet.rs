@@ -1,10 +1,11 @@
 //! From ring dwords to packets.
 //!
 //! What must hold here: layouts come from the tables of `target::sdma`; every bit that a form does not name must be zero, and
-//! every field that the engine does not carry out (byte swaps, encryption, loops) must be off, so that nothing is ignored in
-//! silence. Sizes are in bytes and whole: the "minus 1" of the fields ends here.
+//! every field that the engine does not carry out (byte swaps, encryption, loops, temporal hints) must be off, so that nothing
+//! is ignored in silence. A scope, where a form has one, must be the system's: what is narrower would leave data in caches that
+//! peers do not look into. Sizes are in bytes and whole: the "minus 1" of the fields ends here.
 
-use tilewright_target::sdma::{Compare, PacketForm, PacketSet, Tail};
+use tilewright_target::sdma::{Compare, PacketForm, PacketSet, SCOPE_SYSTEM, Tail};
 
 use super::fault::PacketFault;
 
@@ -31,6 +32,15 @@ pub enum Packet {
         /// Bytes, at least 1.
         bytes: u64,
     },
+    /// Contiguous bytes to any number of places.
+    Multicast {
+        /// Address read.
+        src: u64,
+        /// Addresses written, at least one.
+        dsts: Vec<u64>,
+        /// Bytes, at least 1.
+        bytes: u64,
+    },
     /// A rectangle of up to three dimensions.
     SubWindow(Box<SubWindow>),
     /// Exchange of two ranges.
@@ -49,28 +59,32 @@ pub enum Packet {
         /// What is written.
         data: Vec<u32>,
     },
-    /// 32 bits after everything before.
+    /// A value after everything before.
     Fence {
-        /// Address written, a multiple of 4.
+        /// Address written, a multiple of its bytes.
         addr: u64,
         /// What is written.
-        data: u32,
+        data: u64,
+        /// Bytes of it: 4 or 8.
+        bytes: u32,
     },
     /// An interrupt.
     Trap {
         /// Its context number.
         context: u32,
     },
-    /// A wait on 32 bits of memory.
+    /// A wait on memory.
     Poll {
-        /// Address read, a multiple of 4.
+        /// Address read, a multiple of the bytes.
         addr: u64,
+        /// Bytes compared: 4 or 8.
+        bytes: u32,
         /// How `memory & mask` is compared with the reference.
         compare: Compare,
         /// The reference.
-        reference: u32,
+        reference: u64,
         /// The mask.
-        mask: u32,
+        mask: u64,
         /// Reads before the engine gives up; `None`: never.
         retries: Option<u32>,
     },
@@ -152,6 +166,7 @@ impl Packet {
             self,
             Self::Copy { .. }
                 | Self::Broadcast { .. }
+                | Self::Multicast { .. }
                 | Self::SubWindow(_)
                 | Self::Swap { .. }
                 | Self::Fill { .. }
@@ -178,16 +193,20 @@ pub fn decode(dwords: &[u32], set: &PacketSet) -> Result<Decoded, PacketFault> {
         return Err(short(total));
     }
     let reader = Reader { form, dwords };
+    reader.modelled()?;
     let packet = match name {
         "nop" => Packet::Nop,
         "copy_linear" => reader.copy()?,
         "copy_broadcast" => reader.broadcast()?,
+        "copy_multicast" => reader.multicast(total)?,
         "copy_sub_window" => reader.sub_window()?,
-        "copy_swap" => reader.swap()?,
+        "copy_swap" => reader.swap(set.swap_align_bytes)?,
         "write_linear" => reader.write(total)?,
-        "fence" => Packet::Fence { addr: reader.aligned("addr", 4)?, data: reader.get("data")? },
+        "fence" => Packet::Fence { addr: reader.aligned("addr", 4)?, data: reader.get("data")?.into(), bytes: 4 },
+        "fence_64b" => Packet::Fence { addr: reader.aligned("addr", 8)?, data: reader.wide("data")?, bytes: 8 },
         "trap" => Packet::Trap { context: reader.get("context")? },
         "poll_regmem" => reader.poll()?,
+        "poll_mem_64b" => reader.poll_wide()?,
         "atomic" => reader.atomic()?,
         "const_fill" => reader.fill()?,
         "timestamp" => Packet::Timestamp { addr: reader.aligned("addr", 8)? },
@@ -209,6 +228,30 @@ fn check_reserved(form: &PacketForm, dwords: &[u32]) -> Result<(), PacketFault> 
     }
     Ok(())
 }
+
+/// Fields, by name in any generation's forms, that must be zero because the engine here does not do what they ask for.
+pub(super) const OFF: [&str; 16] = [
+    "encrypt",
+    "tmz",
+    "swap",
+    "src_swap",
+    "dst_swap",
+    "dst1_swap",
+    "dst2_swap",
+    "loop",
+    "loop_interval",
+    "compare_lo",
+    "compare_hi",
+    "temporal",
+    "src_temporal",
+    "dst_temporal",
+    "gpa",
+    "cache_policy",
+];
+
+/// Fields that must hold the system's scope. (A poll's is not among them: mori posts polls with the layout of gfx9, whose
+/// bits there are zero, on gfx1250 as well.)
+pub(super) const SYSTEM: [&str; 3] = ["scope", "src_scope", "dst_scope"];
 
 /// The fields of one packet.
 struct Reader<'a> {
@@ -243,24 +286,28 @@ impl Reader<'_> {
         }
     }
 
-    /// Fields that must be zero because the engine here does not do what they ask for.
-    fn off(&self, fields: &[&'static str]) -> Result<(), PacketFault> {
-        for field in fields {
-            let value = self.get(field)?;
-            if value != 0 {
-                return Err(PacketFault::NotModelled { name: self.form.name, field, value });
+    /// What the packet asks for beyond its operation must be what the engine here does.
+    fn modelled(&self) -> Result<(), PacketFault> {
+        let is_poll = matches!(self.form.name, "poll_regmem" | "poll_mem_64b");
+        for field in self.form.fields {
+            let wanted = match field.name {
+                name if OFF.contains(&name) => 0,
+                name if SYSTEM.contains(&name) && !is_poll => SCOPE_SYSTEM,
+                _ => continue,
+            };
+            let value = self.get(field.name)?;
+            if value != wanted {
+                return Err(PacketFault::NotModelled { name: self.form.name, field: field.name, value });
             }
         }
         Ok(())
     }
 
     fn copy(&self) -> Result<Packet, PacketFault> {
-        self.off(&["encrypt", "tmz", "dst_swap", "src_swap"])?;
         Ok(Packet::Copy { src: self.wide("src")?, dst: self.wide("dst")?, bytes: self.minus_1("bytes_minus_1")? })
     }
 
     fn broadcast(&self) -> Result<Packet, PacketFault> {
-        self.off(&["encrypt", "tmz", "dst2_swap", "dst1_swap", "src_swap"])?;
         Ok(Packet::Broadcast {
             src: self.wide("src")?,
             dst: [self.wide("dst1")?, self.wide("dst2")?],
@@ -268,8 +315,13 @@ impl Reader<'_> {
         })
     }
 
+    fn multicast(&self, total: u64) -> Result<Packet, PacketFault> {
+        let pairs = self.dwords[self.form.dwords as usize..total as usize].chunks_exact(2);
+        let dsts = pairs.map(|pair| u64::from(pair[1]) << 32 | u64::from(pair[0])).collect();
+        Ok(Packet::Multicast { src: self.wide("src")?, dsts, bytes: self.minus_1("bytes_minus_1")? })
+    }
+
     fn sub_window(&self) -> Result<Packet, PacketFault> {
-        self.off(&["dst_swap", "src_swap"])?;
         let log2 = self.get("element_log2_bytes")?;
         if log2 > 4 {
             return Err(PacketFault::BadField { name: self.form.name, field: "element_log2_bytes", value: log2 });
@@ -291,25 +343,37 @@ impl Reader<'_> {
         })))
     }
 
-    fn swap(&self) -> Result<Packet, PacketFault> {
-        let (a, b) = (self.aligned("a", 64)?, self.aligned("b", 64)?);
+    fn swap(&self, align: u64) -> Result<Packet, PacketFault> {
+        let (a, b) = (self.aligned("a", align)?, self.aligned("b", align)?);
         Ok(Packet::Swap { a, b, bytes: self.minus_1("bytes_minus_1")? })
     }
 
     fn write(&self, total: u64) -> Result<Packet, PacketFault> {
-        self.off(&["swap"])?;
         debug_assert!(matches!(self.form.tail, Tail::CountPlus1(_)));
         let data = self.dwords[self.form.dwords as usize..total as usize].to_vec();
         Ok(Packet::Write { dst: self.aligned("dst", 4)?, data })
     }
 
+    fn compare(&self) -> Result<Compare, PacketFault> {
+        let value = self.get("func")?;
+        Compare::from_code(value).ok_or(PacketFault::BadField { name: self.form.name, field: "func", value })
+    }
+
+    /// The 64-bit wait, in which no retries stand for endless ones.
+    fn poll_wide(&self) -> Result<Packet, PacketFault> {
+        let retries = self.get("retry_count")?;
+        Ok(Packet::Poll {
+            addr: self.aligned("addr", 8)?,
+            bytes: 8,
+            compare: self.compare()?,
+            reference: self.wide("reference")?,
+            mask: self.wide("mask")?,
+            retries: (retries != 0).then_some(retries),
+        })
+    }
+
     fn poll(&self) -> Result<Packet, PacketFault> {
-        let code = self.get("func")?;
-        let compare = Compare::from_code(code).ok_or(PacketFault::BadField {
-            name: self.form.name,
-            field: "func",
-            value: code,
-        })?;
+        let compare = self.compare()?;
         if self.get("mem_poll")? == 0 {
             // A register; `always` on one is how the drivers flush the host data path, which is always coherent here.
             return match compare {
@@ -320,15 +384,15 @@ impl Reader<'_> {
         let retries = self.get("retry_count")?;
         Ok(Packet::Poll {
             addr: self.aligned("addr", 4)?,
+            bytes: 4,
             compare,
-            reference: self.get("reference")?,
-            mask: self.get("mask")?,
+            reference: self.get("reference")?.into(),
+            mask: self.get("mask")?.into(),
             retries: (retries != tilewright_target::sdma::POLL_RETRY_FOREVER).then_some(retries),
         })
     }
 
     fn atomic(&self) -> Result<Packet, PacketFault> {
-        self.off(&["loop", "tmz", "loop_interval", "compare_lo", "compare_hi"])?;
         let operation = self.get("operation")?;
         if operation != tilewright_target::sdma::ATOMIC_ADD64 {
             return Err(PacketFault::NotModelled { name: self.form.name, field: "operation", value: operation });
@@ -337,7 +401,6 @@ impl Reader<'_> {
     }
 
     fn fill(&self) -> Result<Packet, PacketFault> {
-        self.off(&["swap"])?;
         let log2 = self.get("fill_log2_bytes")?;
         let element = 1u32 << log2;
         if log2 > 2 {

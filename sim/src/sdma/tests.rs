@@ -2,10 +2,12 @@
 //!
 //! What must hold here: packets are written out by hand (from hw 1 and the golden file), never packed through the tables.
 
+mod gfx1250;
+
 use super::*;
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::rng::Rng;
-use tilewright_target::sdma::{Compare, gfx9};
+use tilewright_target::sdma::{Compare, PacketSet, gfx9};
 
 /// Memory of `RANKS` ranks, `SIZE` bytes each, rank r from (r + 1) * 2^32 on.
 struct Flat {
@@ -110,10 +112,14 @@ const QUEUE: QueueMemory =
 
 /// The engine of queue (1, 0) of rank 0, standing at `position`.
 fn engine(position: u64, memory: &mut Flat) -> Engine {
+    engine_of(&gfx9::PACKETS, position, memory)
+}
+
+fn engine_of(set: &'static PacketSet, position: u64, memory: &mut Flat) -> Engine {
     memory.put(RPTR, &position.to_le_bytes());
     memory.put(WPTR, &position.to_le_bytes());
     let id = QueueId { rank: 0, peer: 1, queue: 0 };
-    Engine::new(id, 0, QUEUE, &gfx9::PACKETS, position)
+    Engine::new(id, 0, QUEUE, set, position)
 }
 
 /// Writes packets at the engine's doorbell position and rings.
@@ -185,10 +191,11 @@ fn literal_packets_decode() {
         packet(&[2, 0x10, 1, 1, 0xaa, 0xbb]),
         Ok((Packet::Write { dst: 0x1_0000_0010, data: vec![0xaa, 0xbb] }, 6))
     );
-    assert_eq!(packet(&[5, 0x10, 1, 9]), Ok((Packet::Fence { addr: 0x1_0000_0010, data: 9 }, 4)));
+    assert_eq!(packet(&[5, 0x10, 1, 9]), Ok((Packet::Fence { addr: 0x1_0000_0010, data: 9, bytes: 4 }, 4)));
     assert_eq!(packet(&[6, 3]), Ok((Packet::Trap { context: 3 }, 2)));
     // Greater or equal (5), memory, for ever, interval 4.
-    let poll = Packet::Poll { addr: 0x1_0000_0010, compare: Compare::Ge, reference: 7, mask: !0, retries: None };
+    let mask = u64::from(u32::MAX);
+    let poll = Packet::Poll { addr: 0x1_0000_0010, bytes: 4, compare: Compare::Ge, reference: 7, mask, retries: None };
     assert_eq!(packet(&[0xd000_0008, 0x10, 1, 7, !0, 0x0fff_0004]), Ok((poll, 6)));
     // ROCr's fill of three dwords: (3 - 1) * 4.
     assert_eq!(

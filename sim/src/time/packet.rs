@@ -64,18 +64,21 @@ impl Places<'_> {
         self.transfer(name, from, to, bytes)
     }
 
-    fn broadcast(&self, src: u64, dst: [u64; 2], bytes: u64) -> Shape {
-        let (from, to) = (self.owner(src), dst.map(|dst| self.owner(dst)));
-        // The table's rates count what arrives at both destinations together (seed: "38 against 61 for two puts").
-        let both = match to.iter().filter(|to| **to != from).count() {
-            2 => self.sdma.broadcast_remote_bytes_per_ns,
-            1 => self.sdma.broadcast_mixed_bytes_per_ns,
-            _ => self.sdma.broadcast_local_bytes_per_ns,
+    fn broadcast(&self, src: u64, dst: &[u64], bytes: u64) -> Shape {
+        let from = self.owner(src);
+        let to: Vec<u32> = dst.iter().map(|dst| self.owner(*dst)).collect();
+        // The table's rates count what arrives at all destinations together (seed: "38 against 61 for two puts").
+        let remote = to.iter().filter(|to| **to != from).count();
+        let together = match remote {
+            0 => self.sdma.broadcast_local_bytes_per_ns,
+            n if n == to.len() => self.sdma.broadcast_remote_bytes_per_ns,
+            _ => self.sdma.broadcast_mixed_bytes_per_ns,
         };
         let alone = time(bytes, self.sdma.latency.value.bytes_per_ns);
-        let name = format!("broadcast {bytes} bytes to {} and {}", self.name(dst[0]), self.name(dst[1]));
+        let places: Vec<String> = dst.iter().map(|dst| self.name(*dst)).collect();
+        let name = format!("broadcast {bytes} bytes to {}", places.join(" and "));
         Shape {
-            moving: time(bytes.saturating_mul(2), both.value.into()),
+            moving: time(bytes.saturating_mul(to.len() as u64), together.value.into()),
             links: to.into_iter().filter(|to| *to != from).map(|to| (from, to, alone)).collect(),
             ..self.transfer(name, from, from, bytes)
         }
@@ -100,7 +103,8 @@ pub(super) fn shape(sdma: &SdmaCosts, queue: QueueId, packet: &Packet, memory: &
     let places = Places { sdma, queue, memory };
     match packet {
         Packet::Copy { src, dst, bytes } => places.copy(*src, *dst, *bytes),
-        Packet::Broadcast { src, dst, bytes } => places.broadcast(*src, *dst, *bytes),
+        Packet::Broadcast { src, dst, bytes } => places.broadcast(*src, dst, *bytes),
+        Packet::Multicast { src, dsts, bytes } => places.broadcast(*src, dsts, *bytes),
         Packet::SubWindow(window) => {
             let bytes = window.rect.iter().fold(window.element, |all, extent| all.saturating_mul(*extent));
             let [src, dst] = [&window.src, &window.dst].map(|side| side.row(window.element, 0, 0));

@@ -25,6 +25,9 @@ pub(crate) struct WaveClock {
     lane: Option<u32>,
     line: Option<u32>,
     line_since: u64,
+    /// When it arrived at its barrier, and when that opened.
+    arrived: u64,
+    open: u64,
     /// Loads past the caches since it last did anything else with memory: what it may be polling.
     polls: [Option<Poll>; POLLS],
     /// The latest moment that one of them has shown.
@@ -66,6 +69,28 @@ pub(crate) struct OpTime {
     address: u64,
     /// Whose it is.
     by: Stamp,
+}
+
+impl WaveClock {
+    /// It arrives at its barrier.
+    pub(crate) const fn arrive(&mut self) {
+        self.arrived = self.at;
+    }
+
+    /// When it did.
+    pub(crate) const fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// The barrier that it arrived at opens.
+    pub(crate) const fn open(&mut self, at: u64) {
+        self.open = at;
+    }
+
+    /// It leaves that barrier.
+    pub(crate) fn leave(&mut self) {
+        self.at = self.at.max(self.open);
+    }
 }
 
 impl OpTime {

@@ -10,8 +10,13 @@
 //! - `*_busy` mark destinations of loads that were issued and have not been performed. They are set by whoever issues a load
 //!   and cleared by whoever delivers its result.
 
-/// Lanes of a wave on gfx942 and gfx950.
+use super::{COUNTERS, Counter};
+
+/// Lanes of the arrays that hold vector registers: those of a wave on gfx942 and gfx950. A wave of 32 lanes uses the lower half.
 pub const LANES: usize = 64;
+
+/// Most vector registers of a wave: 512 on gfx942 and gfx950 with the accumulation registers, 1024 on gfx1250.
+const MOST_VGPRS: usize = 1024;
 
 /// Scalar register number of the low dword of FLAT_SCRATCH.
 pub const FLAT_SCRATCH: usize = 102;
@@ -25,6 +30,42 @@ pub const TTMP0: usize = 108;
 pub const M0: usize = 124;
 /// Scalar register number of the low dword of EXEC.
 pub const EXEC: usize = 126;
+
+/// What waves of a family of chips have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generation {
+    /// gfx942 and gfx950: 64 lanes, vmcnt and lgkmcnt, scope bits.
+    #[default]
+    Gfx9,
+    /// gfx1250: 32 lanes, split counters, scopes by name.
+    Gfx12,
+}
+
+impl Generation {
+    /// Lanes of a wave.
+    #[inline]
+    pub const fn lanes(self) -> usize {
+        match self {
+            Generation::Gfx9 => 64,
+            Generation::Gfx12 => 32,
+        }
+    }
+
+    /// All lanes of a wave, as a mask.
+    #[inline]
+    pub const fn all(self) -> u64 {
+        u64::MAX >> (64 - self.lanes())
+    }
+
+    /// By counter the most operations that the hardware counts; whoever issues one more waits. LLVM 22's widths of the
+    /// fields of the waits.
+    pub const fn most(self) -> [u32; COUNTERS] {
+        match self {
+            Generation::Gfx9 => [63, u32::MAX, 15, u32::MAX, u32::MAX],
+            Generation::Gfx12 => [63, 63, 63, 31, 63],
+        }
+    }
+}
 
 /// Which wave this is, and where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +91,10 @@ pub struct WaveId {
 pub struct WaveState {
     /// Which wave.
     pub id: WaveId,
+    /// Which family of chips it runs on.
+    pub generation: Generation,
+    /// All its lanes, as a mask.
+    pub all: u64,
     /// Scalar registers by their number in encodings; see the constants of this module.
     pub sgprs: [u32; 128],
     /// Vector registers, then accumulation registers.
@@ -72,13 +117,14 @@ pub struct WaveState {
     /// Bit n: a scalar load into register n is in flight.
     pub sgpr_busy: u128,
     /// Bit n % 64 of word n / 64: a load into vector register n is in flight.
-    pub vgpr_busy: [u64; 8],
-    /// Vector memory operations in flight: what `s_waitcnt vmcnt(n)` waits on.
-    pub vmcnt: u32,
-    /// LDS and scalar memory operations in flight.
-    pub lgkmcnt: u32,
-    /// Exports and the like in flight; nothing that we simulate raises it.
-    pub expcnt: u32,
+    pub vgpr_busy: [u64; MOST_VGPRS / 64],
+    /// Scalar and vector registers, likewise, that an operation in flight still needs unchanged: those whose addresses are
+    /// not translated yet ([`Counter::X`]).
+    pub sgpr_pinned: u128,
+    /// See `sgpr_pinned`.
+    pub vgpr_pinned: [u64; MOST_VGPRS / 64],
+    /// Operations in flight by [`Counter`]: what the waits wait on.
+    pub counts: [u32; COUNTERS],
 }
 
 impl WaveState {
@@ -87,6 +133,8 @@ impl WaveState {
     pub fn new(id: WaveId, vgprs: u32, accum_offset: u32, pc: u64, mode: u32) -> Self {
         let mut state = Self {
             id,
+            generation: Generation::Gfx9,
+            all: !0,
             sgprs: [0; 128],
             vgprs: vec![[0; LANES]; vgprs as usize],
             accum_offset,
@@ -97,25 +145,59 @@ impl WaveState {
             sgpr_init: 0,
             vgpr_init: vec![0; vgprs as usize],
             sgpr_busy: 0,
-            vgpr_busy: [0; 8],
-            vmcnt: 0,
-            lgkmcnt: 0,
-            expcnt: 0,
+            vgpr_busy: [0; MOST_VGPRS / 64],
+            sgpr_pinned: 0,
+            vgpr_pinned: [0; MOST_VGPRS / 64],
+            counts: [0; COUNTERS],
         };
         state.set_sgpr64(EXEC, !0);
         state
     }
 
+    /// Makes it a wave of `generation`, all lanes active. Lanes that it does not have count as written, so that nobody asks
+    /// whether they are.
+    #[must_use]
+    pub fn with_generation(mut self, generation: Generation) -> Self {
+        (self.generation, self.all) = (generation, generation.all());
+        self.vgpr_init.iter_mut().for_each(|lanes| *lanes |= !generation.all());
+        self.set_mask(EXEC, generation.all());
+        self
+    }
+
     /// Lanes that are active.
     #[inline]
     pub const fn exec(&self) -> u64 {
-        self.sgpr64(EXEC)
+        self.sgpr64(EXEC) & self.all
     }
 
     /// The vector condition code.
     #[inline]
     pub const fn vcc(&self) -> u64 {
-        self.sgpr64(VCC)
+        self.sgpr64(VCC) & self.all
+    }
+
+    /// How many operations `counter` counts.
+    #[inline]
+    pub const fn count(&self, counter: Counter) -> u32 {
+        self.counts[counter as usize]
+    }
+
+    /// The scalar registers that hold a mask of lanes from `number` on, as a mask: two, or one in a wave of 32 lanes.
+    #[inline]
+    pub const fn mask_registers(&self, number: usize) -> u128 {
+        match self.generation {
+            Generation::Gfx9 => 3 << number,
+            Generation::Gfx12 => 1 << number,
+        }
+    }
+
+    /// Writes a mask of lanes to the scalar registers from `number` on.
+    #[inline]
+    pub const fn set_mask(&mut self, number: usize, lanes: u64) {
+        match self.generation {
+            Generation::Gfx9 => self.set_sgpr64(number, lanes),
+            Generation::Gfx12 => self.set_sgpr(number, lanes as u32),
+        }
     }
 
     /// The register pair from `number` on. The number must be below 127; encodings guarantee it (checked at decode).
@@ -155,33 +237,39 @@ impl WaveState {
     /// Marks `count` vector registers from `index` on as destinations of a load in flight.
     pub fn set_vgpr_busy(&mut self, index: usize, count: usize) {
         for register in index..index + count {
-            self.vgpr_busy[register / 64 % 8] |= 1 << (register % 64);
+            self.vgpr_busy[register / 64 % (MOST_VGPRS / 64)] |= 1 << (register % 64);
         }
     }
 
     /// Undoes [`set_vgpr_busy`](Self::set_vgpr_busy).
     pub fn clear_vgpr_busy(&mut self, index: usize, count: usize) {
         for register in index..index + count {
-            self.vgpr_busy[register / 64 % 8] &= !(1 << (register % 64));
+            self.vgpr_busy[register / 64 % (MOST_VGPRS / 64)] &= !(1 << (register % 64));
         }
     }
 
     /// Whether a load into vector register `index` is in flight.
     #[inline]
     pub const fn is_vgpr_busy(&self, index: usize) -> bool {
-        self.vgpr_busy[index / 64 % 8] >> (index % 64) & 1 != 0
+        self.vgpr_busy[index / 64 % (MOST_VGPRS / 64)] >> (index % 64) & 1 != 0
     }
 
     /// Whether any load into a register is in flight.
     #[inline]
     pub fn any_busy(&self) -> bool {
-        self.sgpr_busy != 0 || self.vgpr_busy != [0; 8]
+        self.sgpr_busy != 0 || self.vgpr_busy != [0; MOST_VGPRS / 64]
+    }
+
+    /// Whether a source of an operation in flight must stay as it is.
+    #[inline]
+    pub const fn any_pinned(&self) -> bool {
+        self.counts[Counter::X as usize] != 0
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EXEC, VCC, WaveId, WaveState};
+    use super::{EXEC, Generation, VCC, WaveId, WaveState};
 
     fn wave() -> WaveState {
         let id = WaveId { actor: 0, rank: 0, xcd: 0, cu: 0, group: 0, workgroup: [0; 3], wave: 0 };
@@ -201,6 +289,17 @@ mod tests {
         let mut wave = wave();
         wave.set_sgpr64(VCC, 0x1_0000_0002);
         assert_eq!((wave.sgprs[VCC], wave.sgprs[VCC + 1], wave.vcc()), (2, 1, 0x1_0000_0002));
+    }
+
+    #[test]
+    fn a_wave_of_32_lanes_has_masks_of_one_register() {
+        let mut wave = wave().with_generation(Generation::Gfx12);
+        assert_eq!((wave.exec(), wave.sgprs[EXEC]), (0xffff_ffff, !0));
+        wave.sgprs[EXEC + 1] = 7;
+        wave.sgprs[VCC + 1] = 7;
+        wave.set_mask(VCC, 5);
+        assert_eq!((wave.exec(), wave.vcc(), wave.sgprs[VCC + 1]), (0xffff_ffff, 5, 7));
+        assert_eq!(wave.vgpr_init[0], 0xffff_ffff_0000_0000, "lanes that do not exist are never missing");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! sources measured this chip's, so gfx950's figures stand in and say so.
 
 use super::gfx950::{BANDWIDTH, ISSUE_SAME_QUEUE, ISSUE_SPREAD, LATENCY, SDMA, STREAMING, WAVE_COSTS};
-use super::{ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
+use super::{CDNA, CDNA_FEATURES, ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
 use crate::cost::{CostTable, CuCosts, Fact, SdmaCosts};
 use crate::feature::Features;
 use crate::record::{ElfFacts, Target, Vendor};
@@ -19,7 +19,7 @@ pub static GFX942: Target = Target {
     vendor: Vendor::Amd,
     triple: "amdgcn-amd-amdhsa", // hw 3
     llvm_cpu: "gfx942",
-    llvm_features: "",
+    llvm_features: CDNA_FEATURES,
     warp_size: 64,               // hw 3
     lds_bytes: 64 * 1024,        // hw 4
     lds_static_bytes: 64 * 1024, // hw 4; AMD has no opt-in
@@ -51,6 +51,7 @@ pub static GFX942: Target = Target {
         abi_version: ELF_ABI_VERSION,
         e_flags: 0x54c, // hw 3
     }),
+    amd: Some(CDNA),
     ptx: None,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! What must hold here: one record, every field with its source. All SDMA figures of the seed were measured on this chip.
 
-use super::{ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
+use super::{CDNA, CDNA_FEATURES, ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
 use crate::cost::{BandwidthPoint, CostTable, CuCosts, Fact, IssuePoint, SdmaClock, SdmaCosts, WaveCosts};
 use crate::feature::Features;
 use crate::record::{ElfFacts, Target, Vendor};
@@ -20,7 +20,7 @@ pub static GFX950: Target = Target {
     vendor: Vendor::Amd,
     triple: "amdgcn-amd-amdhsa", // hw 3
     llvm_cpu: "gfx950",
-    llvm_features: "",
+    llvm_features: CDNA_FEATURES,
     warp_size: 64,                // hw 3
     lds_bytes: 160 * 1024,        // hw 4
     lds_static_bytes: 160 * 1024, // hw 4; AMD has no opt-in
@@ -52,6 +52,7 @@ pub static GFX950: Target = Target {
         abi_version: ELF_ABI_VERSION,
         e_flags: 0x54f, // hw 3
     }),
+    amd: Some(CDNA),
     ptx: None,
 };
 
@@ -78,6 +79,7 @@ pub(super) const SDMA: SdmaFacts = SdmaFacts {
         copy_header: 0x0000_0001,         // golden
         broadcast_header: 0x0800_0001,    // hw 1
         copy_parameter: 0,                // golden
+        broadcast_parameter: 0,           // hw 1
         atomic_add64_header: 0x5e00_000a, // golden: operation 47
         poll_memory_header: 0x8000_0008,  // hw 1: mem_poll is bit 31
         poll_control: 0x0fff_0004,        // hw 1: retry 0xfff is for ever, interval 4 as ROCr

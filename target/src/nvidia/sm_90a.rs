@@ -41,6 +41,7 @@ pub static SM_90A: Target = Target {
     sdma: None, // copy engines cannot be driven from a kernel
     costs: CostTable { sdma: None, cu: CU_COSTS, wave: None },
     elf: None,
+    amd: None,
     ptx: Some(PtxFacts {
         version: (8, 0), // hw 5
         target: "sm_90a",

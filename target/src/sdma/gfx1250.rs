@@ -1,12 +1,14 @@
-//! Packet forms of gfx1250 (SDMA 7.1), as layout only: the chip itself is not a target of this version yet.
+//! Packet forms of gfx1250 (SDMA 7.1).
 //!
-//! What must hold here: every layout is that of hw 1 ("gfx1250 differences"). What hw 1 does not name is as on gfx9. Scope
+//! What must hold here: every layout is that of hw 1 ("gfx1250 differences"). What hw 1 does not name is as on gfx9, the
+//! broadcast among it: mori posts it with the gfx9 layout on this chip, too (seed), and ROCr leaves its cache bits zero. Scope
 //! fields take the codes CU 0, SE 1, DEV 2, SYS 3. Copies with an inline wait or signal block (header bits 30 and 31) are not
 //! in these tables.
 
 use super::packet::{Field, PacketForm, PacketSet, Tail};
 
 const OP_SUB: u32 = 0xffff;
+/// Header bit of a copy to two destinations.
 const BROADCAST: u32 = 1 << 27;
 /// Header bits that announce an inline wait (30) or signal (31) block: zero in the forms here.
 const INLINE: u32 = 0b11 << 30;
@@ -33,30 +35,6 @@ pub static COPY_LINEAR: PacketForm = PacketForm {
     ],
 };
 
-/// COPY_LINEAR with the broadcast bit. Linux and ROCr keep this form; the engine prefers [`COPY_MULTICAST`].
-pub static COPY_BROADCAST: PacketForm = PacketForm {
-    name: "copy_broadcast",
-    dwords: 9,
-    tail: Tail::None,
-    header: 0x0800_0001,
-    header_mask: OP_SUB | BROADCAST | INLINE,
-    fields: &[
-        Field::new("tmz", 0, 18, 1),
-        Field::new("npd", 0, 28, 1),
-        Field::new("bytes_minus_1", 1, 0, 30),
-        Field::new("dst_scope", 2, 18, 2),
-        Field::new("dst_temporal", 2, 20, 3),
-        Field::new("src_scope", 2, 26, 2),
-        Field::new("src_temporal", 2, 28, 3),
-        Field::whole("src_lo", 3),
-        Field::whole("src_hi", 4),
-        Field::whole("dst1_lo", 5),
-        Field::whole("dst1_hi", 6),
-        Field::whole("dst2_lo", 7),
-        Field::whole("dst2_hi", 8),
-    ],
-};
-
 /// COPY MULTICAST: source, then `destinations_minus_1 + 1` address pairs.
 pub static COPY_MULTICAST: PacketForm = PacketForm {
     name: "copy_multicast",
@@ -65,6 +43,7 @@ pub static COPY_MULTICAST: PacketForm = PacketForm {
     header: 0x0000_0a01,
     header_mask: OP_SUB | INLINE,
     fields: &[
+        Field::new("tmz", 0, 18, 1),
         Field::new("npd", 0, 28, 1),
         Field::new("bytes_minus_1", 1, 0, 30),
         Field::new("destinations_minus_1", 2, 0, 10),
@@ -172,7 +151,7 @@ pub static POLL_REGMEM: PacketForm = PacketForm {
     ],
 };
 
-/// POLL_MEM_64B: a retry count of zero means for ever here.
+/// POLL_MEM_64B: a retry count of zero means for ever here. The header's bits 16 to 23 are ROCr's, as on FENCE_64B.
 pub static POLL_MEM_64B: PacketForm = PacketForm {
     name: "poll_mem_64b",
     dwords: 8,
@@ -180,6 +159,10 @@ pub static POLL_MEM_64B: PacketForm = PacketForm {
     header: 0x0000_0508,
     header_mask: OP_SUB,
     fields: &[
+        Field::new("mtype", 0, 16, 2),
+        Field::new("sys", 0, 20, 1),
+        Field::new("snp", 0, 22, 1),
+        Field::new("gpa", 0, 23, 1),
         Field::new("cache_policy", 0, 24, 3),
         Field::new("func", 0, 28, 3),
         Field::whole("addr_lo", 1),
@@ -259,7 +242,7 @@ pub static PACKETS: PacketSet = PacketSet {
     name: "gfx1250",
     nop: &super::gfx9::NOP,
     copy_linear: &COPY_LINEAR,
-    copy_broadcast: &COPY_BROADCAST,
+    copy_broadcast: &super::gfx9::COPY_BROADCAST,
     copy_sub_window: &COPY_SUB_WINDOW,
     copy_swap: &super::gfx9::COPY_SWAP,
     write_linear: &super::gfx9::WRITE_LINEAR,
@@ -272,4 +255,5 @@ pub static PACKETS: PacketSet = PacketSet {
     copy_multicast: Some(&COPY_MULTICAST),
     fence_64b: Some(&FENCE_64B),
     poll_mem_64b: Some(&POLL_MEM_64B),
+    swap_align_bytes: 32, // hw 1
 };

@@ -229,4 +229,5 @@ pub static PACKETS: PacketSet = PacketSet {
     copy_multicast: None,
     fence_64b: None,
     poll_mem_64b: None,
+    swap_align_bytes: 64, // hw 1
 };

@@ -30,8 +30,10 @@ pub struct PostedDwords {
     pub copy_header: u32,
     /// Header of a copy to two destinations.
     pub broadcast_header: u32,
-    /// Parameter dword (dw2) of both.
+    /// Parameter dword (dw2) of a linear copy.
     pub copy_parameter: u32,
+    /// Parameter dword (dw2) of a copy to two destinations.
+    pub broadcast_parameter: u32,
     /// Header of a 64-bit atomic add, mori's signal.
     pub atomic_add64_header: u32,
     /// Header of a wait on memory, the comparison (bits 30..28) still zero.
@@ -172,7 +174,7 @@ impl Compare {
 /// Code of the 64-bit atomic add, without return, in the ATOMIC packet's `operation` field (hw 1, golden).
 pub const ATOMIC_ADD64: u32 = 47;
 
-/// Value of the `retry_count` field that means "for ever" (hw 1).
+/// Value of the `retry_count` field of POLL_REGMEM that means "for ever" (hw 1).
 pub const POLL_RETRY_FOREVER: u32 = 0xfff;
 
 /// Scope code "system" of gfx1250 packets (hw 1).

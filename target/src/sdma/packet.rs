@@ -192,6 +192,8 @@ pub struct PacketSet {
     pub fence_64b: Option<&'static PacketForm>,
     /// Wait until a 64-bit condition on memory holds.
     pub poll_mem_64b: Option<&'static PacketForm>,
+    /// Alignment in bytes of both ranges of an exchange.
+    pub swap_align_bytes: u64,
 }
 
 impl PacketSet {

@@ -78,15 +78,14 @@ fn fields_have_their_width_and_place() {
         (&gfx9::CONST_FILL, &[0xc003_ffff, F, F, F, 0x003f_ffff]),
         (&gfx9::TIMESTAMP, &[0x0000_ffff, F, F]),
     ];
-    let gfx1250: [(&PacketForm, &[u32]); 11] = [
+    let gfx1250: [(&PacketForm, &[u32]); 10] = [
         (&gfx1250::COPY_LINEAR, &[0xd804_ffff, 0x3fff_ffff, 0x7c7c_0000, F, F, F, F]),
-        (&gfx1250::COPY_BROADCAST, &[0xd804_ffff, 0x3fff_ffff, 0x7c7c_0000, F, F, F, F, F, F]),
-        (&gfx1250::COPY_MULTICAST, &[0xd000_ffff, 0x3fff_ffff, 0x7c7c_03ff, F, F]),
+        (&gfx1250::COPY_MULTICAST, &[0xd004_ffff, 0x3fff_ffff, 0x7c7c_03ff, F, F]),
         (&gfx1250::COPY_SUB_WINDOW, &[0xf000_ffff, F, F, F, 0xffff_3fff, F, F, F, F, 0xffff_3fff, F, F, 0x7c7c_3fff]),
         (&gfx1250::FENCE, &[0x1fd3_ffff, F, F, F]),
         (&gfx1250::FENCE_64B, &[0x1fd3_ffff, F, F, F, F]),
         (&gfx1250::POLL_REGMEM, &[0xf000_ffff, F, F, F, F, 0x3fff_ffff]),
-        (&gfx1250::POLL_MEM_64B, &[0x7700_ffff, F, F, F, F, F, F, 0x30ff_0000]),
+        (&gfx1250::POLL_MEM_64B, &[0x77d3_ffff, F, F, F, F, F, F, 0x30ff_0000]),
         (&gfx1250::ATOMIC, &[0xfff5_ffff, F, F, F, F, F, F, 0x0000_1fff]),
         (&gfx1250::CONST_FILL, &[0xffd3_ffff, F, F, F, 0x003f_ffff]),
         (&gfx1250::TIMESTAMP, &[0x1f00_ffff, F, F]),
@@ -118,6 +117,8 @@ fn each_header_has_one_form() {
     assert_eq!(name(&gfx9::PACKETS, 0x0000_0011), None, "GCR_REQ does not exist on gfx9");
     assert_eq!(name(&gfx9::PACKETS, 0x0000_0301), None, "a copy sub-operation that is not in the table");
     assert_eq!(name(&gfx1250::PACKETS, 0x1000_0001), Some("copy_linear"));
+    assert_eq!(name(&gfx1250::PACKETS, 0x0800_0001), Some("copy_broadcast"));
+    assert_eq!(name(&gfx1250::PACKETS, 0x0000_0a01), Some("copy_multicast"));
     assert_eq!(name(&gfx1250::PACKETS, 0x4000_0001), None, "a copy with an inline wait block");
 }
 
@@ -307,6 +308,21 @@ fn posted_dwords_agree_with_the_tables() {
     assert_eq!(pack(&gfx9::POLL_REGMEM, &[("mem_poll", 1)])[0], posted.poll_memory_header);
     assert_eq!(pack(&gfx9::POLL_REGMEM, &[("interval", 4), ("retry_count", 0xfff)])[5], posted.poll_control);
     assert_eq!(pack(&gfx9::NOP, &[("count", 7)])[0], posted.padding_unit);
+    assert_eq!((posted.copy_parameter, posted.broadcast_parameter), (0, 0));
+}
+
+#[test]
+fn what_gfx1250_posts_agrees_with_its_tables() {
+    let posted = crate::GFX1250.sdma.unwrap().posted;
+    let copy = pack(&gfx1250::COPY_LINEAR, &[("npd", 1), ("dst_scope", 3), ("src_scope", 3)]);
+    assert_eq!((copy[0], copy[2]), (posted.copy_header, posted.copy_parameter));
+    let set = crate::GFX1250.sdma.unwrap().packets;
+    assert_eq!((set.copy_broadcast.header, 0), (posted.broadcast_header, posted.broadcast_parameter));
+    assert_eq!(pack(&gfx1250::ATOMIC, &[("operation", 47), ("scope", 3)])[0], posted.atomic_add64_header);
+    assert_eq!(pack(&gfx1250::POLL_REGMEM, &[("mem_poll", 1)])[0], posted.poll_memory_header);
+    let control = pack(&gfx1250::POLL_REGMEM, &[("interval", 4), ("retry_count", 0xfff), ("scope", 3)])[5];
+    assert_eq!(control, posted.poll_control);
+    assert_eq!(pack(set.nop, &[("count", 7)])[0], posted.padding_unit);
 }
 
 #[test]

@@ -71,10 +71,12 @@ fn dpp_takes_source_zero_from_another_lane() {
     wave.vgprs[1] = [100; 64];
     wave.vgprs[4] = [7; 64];
     let mut add = inst(Op::VAddU32, Format::Vop2, V4, &[V0, V1]);
-    add.mods.lanes = Lanes::Dpp(Dpp { ctrl: 0x111, row_mask: 15, bank_mask: 15, bound_ctrl: false });
+    add.mods.lanes =
+        Lanes::Dpp(Dpp { ctrl: 0x111, row_mask: 15, bank_mask: 15, bound_ctrl: false, fetch_inactive: false });
     run(&mut wave, &add);
     assert_eq!((wave.vgprs[4][0], wave.vgprs[4][1], wave.vgprs[4][16], wave.vgprs[4][17]), (7, 100, 7, 116));
-    add.mods.lanes = Lanes::Dpp(Dpp { ctrl: 0x111, row_mask: 15, bank_mask: 15, bound_ctrl: true });
+    add.mods.lanes =
+        Lanes::Dpp(Dpp { ctrl: 0x111, row_mask: 15, bank_mask: 15, bound_ctrl: true, fetch_inactive: false });
     run(&mut wave, &add);
     assert_eq!(wave.vgprs[4][16], 100, "bound_ctrl reads zero");
 }

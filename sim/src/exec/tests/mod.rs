@@ -52,6 +52,8 @@ pub(super) fn inst(op: Op, format: Format, dst: Operand, src: &[Operand]) -> Ins
         sources[src.len()] = dst;
     }
     Inst {
+        chip: crate::isa::Chip::Gfx942,
+        is_second: false,
         op,
         format,
         len: 1,

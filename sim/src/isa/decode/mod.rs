@@ -6,10 +6,13 @@
 //! documents (registers that do not exist on these chips, register tuples that are not aligned, literals in 64-bit vector
 //! encodings), this decoder refuses: [`Why`] lists the cases.
 
+mod gfx12;
 mod memory;
 mod operand;
 mod scalar;
 mod vector;
+
+pub(super) use gfx12::mixes;
 
 use std::fmt;
 
@@ -81,9 +84,13 @@ impl std::error::Error for DecodeError {}
 /// # Errors
 /// If the words begin no instruction of the chip; see [`Why`].
 pub fn decode(words: &[u32], chip: Chip) -> Result<Inst, DecodeError> {
-    let mut code = Code { words: [0; 3], have: words.len().min(3), used: 1, chip };
-    code.words[..code.have].copy_from_slice(&words[..code.have]);
+    let mut code = Code::new(words, chip);
     code.instruction().map_err(|why| DecodeError { dwords: code.words, have: code.have as u8, chip, why })
+}
+
+/// The second operation of an instruction of two.
+pub(super) fn second(first: &Inst) -> Option<Inst> {
+    gfx12::second(first)
 }
 
 /// The words at hand, and how many belong to the instruction so far.
@@ -92,12 +99,24 @@ struct Code {
     have: usize,
     used: usize,
     chip: Chip,
+    /// gfx1250: dwords of the encoding, without a literal or a dword of lanes.
+    encoded: usize,
+    /// gfx1250: the literal has 64 bits.
+    wide_literal: bool,
 }
 
 impl Code {
+    fn new(words: &[u32], chip: Chip) -> Code {
+        let have = words.len().min(3);
+        let mut code = Code { words: [0; 3], have, used: 1, chip, encoded: 1, wide_literal: false };
+        code.words[..have].copy_from_slice(&words[..have]);
+        code
+    }
+
     fn instruction(&mut self) -> Result<Inst, Why> {
         let w = self.word(0)?;
         let mut inst = match w >> 26 {
+            _ if self.chip == Chip::Gfx1250 => self.instruction12(w),
             0x20..=0x2f => self.scalar(w),
             0x30 => self.smem(w),
             0x34 => self.vop3(w),
@@ -108,7 +127,7 @@ impl Code {
             0x00..=0x1f => self.short_vector(w),
             _ => Err(Why::Opcode),
         }?;
-        inst.len = self.used as u8;
+        (inst.len, inst.chip) = (self.used as u8, self.chip);
         inst.raw[..self.used].copy_from_slice(&self.words[..self.used]);
         Ok(inst)
     }
@@ -119,7 +138,7 @@ impl Code {
 
     /// The second dword of a 64-bit encoding.
     fn second(&mut self) -> Result<u32, Why> {
-        self.used = 2;
+        (self.used, self.encoded) = (2, 2);
         self.word(1)
     }
 
@@ -136,7 +155,11 @@ impl Code {
             return Err(Why::Opcode);
         }
         let row = &rows[usize::from(at)];
-        let other = if self.chip == Chip::Gfx942 { table::GFX950 } else { table::GFX942 };
+        let other = match self.chip {
+            Chip::Gfx942 => table::GFX950,
+            Chip::Gfx950 => table::GFX942,
+            Chip::Gfx1250 => 0,
+        };
         if row.flags & other != 0 { Err(Why::Opcode) } else { Ok(row) }
     }
 }
@@ -145,6 +168,7 @@ impl Code {
 fn blank(row: &'static Row, format: Format) -> Inst {
     Inst {
         op: row.op,
+        chip: Chip::Gfx942,
         format,
         len: 1,
         code: row.code,
@@ -157,6 +181,7 @@ fn blank(row: &'static Row, format: Format) -> Inst {
         sdst_dwords: 0,
         mods: Mods::default(),
         mem: MemMods::default(),
+        is_second: false,
         row,
     }
 }

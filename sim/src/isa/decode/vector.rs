@@ -208,6 +208,7 @@ impl Code {
             row_mask: bits(x, 28, 4) as u8,
             bank_mask: bits(x, 24, 4) as u8,
             bound_ctrl: bit(x, 19),
+            fetch_inactive: false,
         });
         Ok(())
     }
@@ -253,7 +254,7 @@ impl Code {
         Ok(inst)
     }
 
-    fn modifiers(&mut self, inst: &mut Inst, w: u32, hi: u32, two: bool) -> Result<(), Why> {
+    pub(super) fn modifiers(&mut self, inst: &mut Inst, w: u32, hi: u32, two: bool) -> Result<(), Why> {
         let low = if two { 0 } else { bits(w, 8, 3) << 3 | bits(w, 11, 4) << 9 };
         let all = (bits(hi, 29, 3) | u32::from(bit(w, 15)) << 6 | bits(hi, 27, 2) << 7 | low) as u16;
         let bits = inst.row.bits;
@@ -377,7 +378,7 @@ fn implicit_sources(inst: &mut Inst) {
 }
 
 /// Makes the destination the last source.
-fn append_destination(inst: &mut Inst) {
+pub(super) fn append_destination(inst: &mut Inst) {
     if let Some(at) = inst.src.iter().position(|source| *source == Operand::None) {
         let (operand, dwords) = (inst.dst, inst.dst_dwords);
         inst.set_src(at, operand, dwords);

@@ -70,10 +70,11 @@ const REGISTERS: [&str; 25] = [
 ];
 
 /// A hardware register: number in bits 5:0, first bit in 10:6, bits less one in 15:11.
-pub(super) fn hwreg(f: &mut Formatter<'_>, value: u16) -> fmt::Result {
+pub(super) fn hwreg(f: &mut Formatter<'_>, value: u16, newer: bool) -> fmt::Result {
     let (id, first, size) = (value & 63, value >> 6 & 31, (value >> 11) + 1);
     f.write_str("hwreg(")?;
-    match REGISTERS.get(usize::from(id)) {
+    let names = if newer { super::immediate12::REGISTERS.as_slice() } else { REGISTERS.as_slice() };
+    match names.get(usize::from(id)) {
         Some(name) if !name.is_empty() => write!(f, "HW_REG_{name}")?,
         _ => write!(f, "{id}")?,
     }

@@ -11,11 +11,11 @@ use crate::isa::operand::Operand;
 use crate::isa::table::{ATOMIC, IMM, STORE, TO_LDS, TWO, Ty};
 
 impl Inst {
-    fn list_source(&self, list: &mut List<'_, '_>, i: usize) -> fmt::Result {
+    pub(super) fn list_source(&self, list: &mut List<'_, '_>, i: usize) -> fmt::Result {
         list.operand(self.src[i], self.row.src[i], self.src_dwords[i])
     }
 
-    fn flag(&self, f: &mut Formatter<'_>, set: bool, name: &str) -> fmt::Result {
+    pub(super) fn flag(&self, f: &mut Formatter<'_>, set: bool, name: &str) -> fmt::Result {
         if set { write!(f, " {name}") } else { Ok(()) }
     }
 

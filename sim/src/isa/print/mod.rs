@@ -3,30 +3,41 @@
 //! Must hold: the text depends on the [`Inst`] alone; branch targets are distances, as LLVM prints them without symbols.
 
 mod immediate;
+mod immediate12;
 mod memory;
+mod memory12;
 mod operand;
 mod vector;
 
+pub(super) use immediate12::is_delay;
+
 use std::fmt::{self, Formatter};
 
+use super::Chip;
 use super::inst::{Format, Inst};
+use super::op::Op;
 use super::operand::{Lanes, Operand};
-use super::table::{COUNTERS, DST_READ, E64, GPR_IDX, HWREG, LABEL, MESSAGE, OPTIONAL, Ty};
+use super::table::{
+    COUNTERS, DELAY, DEPCTR, DST_READ, E64, GPR_IDX, HEX, HWREG, LABEL, LITERAL, MESSAGE, OPTIONAL, Ty,
+};
 
 impl fmt::Display for Inst {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.op.mnemonic())?;
+        f.write_str(self.mnemonic())?;
         f.write_str(self.suffix())?;
         match self.format {
             Format::Sop1 | Format::Sop2 | Format::Sopc => self.print_scalar(f),
             Format::Sopk => self.print_sopk(f),
             Format::Sopp => self.print_sopp(f),
+            Format::Flat | Format::Scratch | Format::Global | Format::Mubuf if self.newer() => self.print_wide(f),
+            Format::Smem if self.newer() => self.print_smem12(f),
             Format::Smem => self.print_smem(f),
             Format::Ds => self.print_ds(f),
             Format::Flat | Format::Scratch | Format::Global => self.print_flat(f),
             Format::Mubuf | Format::Mtbuf => self.print_buffer(f),
             Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3b => self.print_vector(f),
             Format::Vop3p => self.print_packed(f),
+            Format::Vopd | Format::Vopd3 => self.print_dual(f),
         }
     }
 }
@@ -56,12 +67,22 @@ impl<'a, 'b> List<'a, 'b> {
 }
 
 impl Inst {
+    /// Whether it is of gfx1250.
+    fn newer(&self) -> bool {
+        self.chip == Chip::Gfx1250
+    }
+
     /// Which encoding it is, where the mnemonic alone does not say so.
     fn suffix(&self) -> &'static str {
         let both = self.row.has(E64) && self.row.src[0] != Ty::None;
+        // LLVM does not tell these two apart.
+        let both = both && !(self.newer() && matches!(self.op, Op::VCvtPkF16Fp8 | Op::VCvtPkF16Bf8));
+        let compare = self.format == Format::Vopc && self.newer();
         match (self.format, self.mods.lanes) {
+            (_, Lanes::Dpp(_) | Lanes::Dpp8(_)) if compare => "",
+            (Format::Vop3 | Format::Vop3b | Format::Vop3p, Lanes::Dpp(_) | Lanes::Dpp8(_)) => "_e64_dpp",
             (_, Lanes::Sdwa(_)) => "_sdwa",
-            (_, Lanes::Dpp(_)) => "_dpp",
+            (_, Lanes::Dpp(_) | Lanes::Dpp8(_)) => "_dpp",
             (Format::Vop1 | Format::Vop2 | Format::Vopc, _) if both => "_e32",
             (Format::Vop3 | Format::Vop3b, _) if both => "_e64",
             _ => "",
@@ -73,8 +94,12 @@ impl Inst {
         if self.dst != Operand::None {
             list.operand(self.dst, self.row.dst, self.dst_dwords)?;
         }
-        for i in 0..2 {
+        let sources = if self.row.has(LITERAL) { 3 } else { 2 };
+        for i in 0..sources {
             match self.src[i] {
+                Operand::Simm16(value) if self.newer() => immediate12::message(list.next()?, value as u16)?,
+                Operand::Literal(value) if self.is_constant(i) => write!(list.next()?, "{value:#x}")?,
+                Operand::Literal64 => operand::literal64(list.next()?, self.literal64())?,
                 Operand::Simm16(value) => immediate::gpr_idx(list.next()?, value as u16, 0xff)?,
                 source if self.row.src[i] != Ty::None => list.operand(source, self.row.src[i], self.src_dwords[i])?,
                 _ => {}
@@ -95,7 +120,7 @@ impl Inst {
             if self.dst != Operand::None {
                 list.operand(self.dst, row.dst, self.dst_dwords)?;
             }
-            immediate::hwreg(list.next()?, value)?;
+            immediate::hwreg(list.next()?, value, self.newer())?;
             if row.has(DST_READ) {
                 list.operand(self.src[0], row.src[0], self.src_dwords[0])?;
             }
@@ -121,6 +146,10 @@ impl Inst {
         }
         f.write_str(" ")?;
         match () {
+            _ if row.has(HEX) => write!(f, "{value:#x}"),
+            _ if row.has(DELAY) => immediate12::delay(f, value),
+            _ if row.has(DEPCTR) => immediate12::alu_counters(f, value),
+            _ if row.has(MESSAGE) && self.newer() => immediate12::message(f, value),
             _ if row.has(COUNTERS) => immediate::counters(f, value),
             _ if row.has(MESSAGE) => immediate::message(f, value),
             _ if row.has(GPR_IDX) => immediate::gpr_idx(f, value, 0xffff),

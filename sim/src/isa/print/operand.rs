@@ -40,6 +40,10 @@ pub(super) fn write(f: &mut Formatter<'_>, operand: Operand, ty: Ty, dwords: u8)
         Operand::InlineFloat(value) => float(value, matches!(ty, Ty::B64 | Ty::F64)),
         Operand::Literal(value) => return literal(f, value, ty),
         Operand::Simm16(value) => return write!(f, "{:#x}", value as u16),
+        Operand::Null => "null",
+        Operand::Literal64 => "lit64",
+        Operand::ScratchBaseLo => "src_flat_scratch_base_lo",
+        Operand::ScratchBaseHi => "src_flat_scratch_base_hi",
     };
     f.write_str(text)
 }
@@ -64,6 +68,17 @@ fn float(value: InlineFloat, double: bool) -> &'static str {
         InlineFloat::NegFour => "-4.0",
         InlineFloat::Inv2Pi if double => "0.15915494309189532",
         InlineFloat::Inv2Pi => "0.15915494",
+    }
+}
+
+/// A 64-bit literal. LLVM marks one that fits in 32 bits, and shows another as the inline constant that it is equal to.
+pub(super) fn literal64(f: &mut Formatter<'_>, value: u64) -> fmt::Result {
+    let signed = value as i64;
+    match InlineFloat::ALL.iter().find(|float| float.bits64() == value) {
+        _ if value >> 32 == 0 => write!(f, "lit64({value:#x})"),
+        _ if (-16..=64).contains(&signed) => write!(f, "{signed}"),
+        Some(constant) => f.write_str(float(*constant, true)),
+        None => write!(f, "{value:#x}"),
     }
 }
 

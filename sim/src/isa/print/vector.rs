@@ -5,14 +5,15 @@
 use std::fmt::{self, Formatter};
 
 use super::{List, operand};
+use crate::isa::decode::mixes;
 use crate::isa::inst::{Format, Inst};
 use crate::isa::op::Op;
 use crate::isa::operand::{Dpp, Lanes, Operand, Sdwa, Sel, Unused};
-use crate::isa::table::{LITERAL, MATRIX, TIED, Ty};
+use crate::isa::table::{BYTE_SEL, LITERAL, MATRIX, TIED, Ty};
 
 impl Inst {
     /// How many sources are printed: those that the row names.
-    fn printed_sources(&self) -> usize {
+    pub(super) fn printed_sources(&self) -> usize {
         self.row.src.iter().take_while(|ty| **ty != Ty::None).count()
     }
 
@@ -38,28 +39,47 @@ impl Inst {
                 self.result_modifiers(f)?;
                 self.print_sdwa(f, sdwa)
             }
-            Lanes::Dpp(dpp) => print_dpp(f, dpp),
-            Lanes::Plain => {
+            Lanes::Dpp(dpp) if !self.newer() => print_dpp(f, dpp, false),
+            _ => {
                 self.print_op_sel(f)?;
-                self.result_modifiers(f)
+                self.result_modifiers(f)?;
+                self.print_lanes(f)
             }
         }
     }
 
+    /// Other lanes of gfx1250.
+    fn print_lanes(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.mods.lanes {
+            Lanes::Dpp(dpp) => print_dpp(f, dpp, true),
+            Lanes::Dpp8(dpp) => {
+                f.write_str(" dpp8:[")?;
+                for i in 0..8 {
+                    write!(f, "{}{}", if i > 0 { "," } else { "" }, dpp.lanes >> (3 * i) & 7)?;
+                }
+                f.write_str(if dpp.fetch_inactive { "] fi:1" } else { "]" })
+            }
+            Lanes::Plain | Lanes::Sdwa(_) => Ok(()),
+        }
+    }
+
     /// Whether source `i` is the literal that belongs to the instruction, so that no operand code could say it shorter.
-    fn is_constant(&self, i: usize) -> bool {
-        let first = matches!(self.op, Op::VFmamkF32 | Op::VMadmkF16);
+    pub(super) fn is_constant(&self, i: usize) -> bool {
+        let first = matches!(self.op, Op::VFmamkF32 | Op::VMadmkF16 | Op::VFmamkF16 | Op::VFmamkF64 | Op::SFmamkF32);
         self.row.has(LITERAL) && i == if first { 1 } else { 2 }
     }
 
     /// A source with its modifiers.
-    fn source(&self, f: &mut Formatter<'_>, i: usize) -> fmt::Result {
+    pub(super) fn source(&self, f: &mut Formatter<'_>, i: usize) -> fmt::Result {
         let (source, ty, dwords) = (self.src[i], self.row.src[i], self.src_dwords[i]);
         let on = |mask: u8| mask >> i & 1 != 0;
         let (neg, abs) = (on(self.mods.neg), on(self.mods.abs));
         let sext = matches!(self.mods.lanes, Lanes::Sdwa(sdwa) if on(sdwa.sext));
         if let (Operand::Literal(value), true) = (source, self.is_constant(i)) {
             return write!(f, "{value:#x}");
+        }
+        if source == Operand::Literal64 && !neg && !abs {
+            return operand::literal64(f, self.literal64());
         }
         let constant = matches!(source, Operand::InlineInt(_) | Operand::InlineFloat(_) | Operand::Literal(_));
         let (open, close) = match (neg, abs) {
@@ -93,14 +113,25 @@ impl Inst {
         if matches!(self.op, Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32) {
             return f.write_str(["", " fi:1", " bound_ctrl:1", " bound_ctrl:1 fi:1"][usize::from(mods.op_sel & 3)]);
         }
-        if mods.op_sel == 0 {
+        let mut halves = mods.op_sel;
+        if self.row.has(BYTE_SEL) {
+            // The source's byte in bits 1:0, high bit last; the result's in 3:2.
+            let source = self.row.bits.used >> 11 & 3 == 0;
+            let [byte, rest] =
+                if source { [(halves & 1) << 1 | halves >> 1 & 1, halves & 12] } else { [halves >> 2, halves & 3] };
+            halves = rest;
+            if byte != 0 {
+                write!(f, " byte_sel:{byte}")?;
+            }
+        }
+        if halves == 0 {
             return Ok(());
         }
         f.write_str(" op_sel:[")?;
         for i in (0..3).filter(|i| self.row.bits.used >> (9 + i) & 1 != 0) {
-            write!(f, "{},", mods.op_sel >> i & 1)?;
+            write!(f, "{},", halves >> i & 1)?;
         }
-        write!(f, "{}]", mods.op_sel >> 3 & 1)
+        write!(f, "{}]", halves >> 3 & 1)
     }
 
     fn print_sdwa(&self, f: &mut Formatter<'_>, sdwa: Sdwa) -> fmt::Result {
@@ -122,7 +153,7 @@ impl Inst {
 
     pub(super) fn print_packed(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let matrix = self.row.has(MATRIX);
-        let mixed = matches!(self.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
+        let mixed = mixes(self.op);
         let mut list = List::new(f);
         self.list_destinations(&mut list)?;
         let sources = self.printed_sources();
@@ -151,7 +182,8 @@ impl Inst {
                 mask(f, "neg_hi", self.mods.neg_hi, sources)?;
             }
         }
-        self.result_modifiers(f)
+        self.result_modifiers(f)?;
+        self.print_lanes(f)
     }
 
     fn print_matrix(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -179,7 +211,7 @@ fn mask(f: &mut Formatter<'_>, name: &str, bits: u8, count: usize) -> fmt::Resul
     f.write_str("]")
 }
 
-fn print_dpp(f: &mut Formatter<'_>, dpp: Dpp) -> fmt::Result {
+fn print_dpp(f: &mut Formatter<'_>, dpp: Dpp, newer: bool) -> fmt::Result {
     let ctrl = dpp.ctrl;
     match ctrl {
         0..=0xff => {
@@ -197,8 +229,10 @@ fn print_dpp(f: &mut Formatter<'_>, dpp: Dpp) -> fmt::Result {
         0x141 => f.write_str(" row_half_mirror")?,
         0x142 => f.write_str(" row_bcast:15")?,
         0x143 => f.write_str(" row_bcast:31")?,
-        _ => write!(f, " row_newbcast:{}", ctrl & 15)?,
+        0x160..=0x16f => write!(f, " row_xmask:{}", ctrl & 15)?,
+        _ => write!(f, " row_{}:{}", if newer { "share" } else { "newbcast" }, ctrl & 15)?,
     }
     write!(f, " row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask)?;
-    if dpp.bound_ctrl { f.write_str(" bound_ctrl:1") } else { Ok(()) }
+    f.write_str(if dpp.bound_ctrl { " bound_ctrl:1" } else { "" })?;
+    f.write_str(if dpp.fetch_inactive { " fi:1" } else { "" })
 }

@@ -13,6 +13,7 @@
 
 mod ds;
 mod flat;
+pub mod gfx12;
 mod mubuf;
 mod smem;
 mod sop;
@@ -66,6 +67,8 @@ pub enum Ty {
     Pf32,
     /// A scalar register, 32 bits.
     S32,
+    /// gfx1250: a lane mask: a scalar register, 32 bits.
+    M32,
     /// A pair of scalar registers: a lane mask or an address.
     S64,
     /// Four scalar registers: a buffer resource.
@@ -89,7 +92,7 @@ impl Ty {
     pub const fn dwords(self) -> u8 {
         match self {
             Ty::None => 0,
-            Ty::B16 | Ty::F16 | Ty::Bf16 | Ty::B32 | Ty::F32 | Ty::Pb16 | Ty::Pf16 | Ty::Pbf16 | Ty::S32 => 1,
+            Ty::B16 | Ty::F16 | Ty::Bf16 | Ty::B32 | Ty::F32 | Ty::Pb16 | Ty::Pf16 | Ty::Pbf16 | Ty::S32 | Ty::M32 => 1,
             Ty::B64 | Ty::F64 | Ty::Pb32 | Ty::Pf32 | Ty::S64 => 2,
             Ty::W3 => 3,
             Ty::W4 | Ty::S128 => 4,
@@ -112,66 +115,87 @@ impl Ty {
 
     /// Whether only scalar registers can stand here.
     pub const fn is_scalar(self) -> bool {
-        matches!(self, Ty::S32 | Ty::S64 | Ty::S128)
+        matches!(self, Ty::S32 | Ty::M32 | Ty::S64 | Ty::S128)
     }
 }
 
 /// Only gfx942 has it.
-pub const GFX942: u32 = 1 << 0;
+pub const GFX942: u64 = 1 << 0;
 /// Only gfx950 has it.
-pub const GFX950: u32 = 1 << 1;
+pub const GFX950: u64 = 1 << 1;
 /// A short vector instruction that also exists in the 64-bit encoding.
-pub const E64: u32 = 1 << 2;
+pub const E64: u64 = 1 << 2;
 /// It has no SDWA form.
-pub const NO_SDWA: u32 = 1 << 3;
+pub const NO_SDWA: u64 = 1 << 3;
 /// It has no DPP form.
-pub const NO_DPP: u32 = 1 << 4;
+pub const NO_DPP: u64 = 1 << 4;
 /// The destination is also the last source.
-pub const TIED: u32 = 1 << 5;
+pub const TIED: u64 = 1 << 5;
 /// A part of the destination keeps its old bits.
-pub const KEEPS: u32 = 1 << 6;
+pub const KEEPS: u64 = 1 << 6;
 /// Memory: it reads into registers (or LDS).
-pub const LOAD: u32 = 1 << 7;
+pub const LOAD: u64 = 1 << 7;
 /// Memory: it writes memory.
-pub const STORE: u32 = 1 << 8;
+pub const STORE: u64 = 1 << 8;
 /// Memory: it reads, changes and writes.
-pub const ATOMIC: u32 = 1 << 9;
+pub const ATOMIC: u64 = 1 << 9;
 /// Memory: the loaded data goes to LDS (MUBUF: with the bit `lds`).
-pub const TO_LDS: u32 = 1 << 10;
+pub const TO_LDS: u64 = 1 << 10;
 /// DS: two offsets of 8 bits.
-pub const TWO: u32 = 1 << 11;
+pub const TWO: u64 = 1 << 11;
 /// DS: the second offset counts 64 elements.
-pub const ST64: u32 = 1 << 12;
+pub const ST64: u64 = 1 << 12;
 /// DS: with the bit `gds`; all others without it, since these chips have no global data share.
-pub const GDS: u32 = 1 << 13;
+pub const GDS: u64 = 1 << 13;
 /// SDWA always writes the whole destination.
-pub const WHOLE: u32 = 1 << 14;
+pub const WHOLE: u64 = 1 << 14;
 /// A matrix instruction.
-pub const MATRIX: u32 = 1 << 15;
+pub const MATRIX: u64 = 1 << 15;
 /// A matrix instruction whose sources have the format that `cbsz` and `blgp` say, and so its width.
-pub const FORMATS: u32 = 1 << 21;
+pub const FORMATS: u64 = 1 << 21;
 /// SOPP, SOPK: the immediate is a branch distance in dwords.
-pub const LABEL: u32 = 1 << 16;
+pub const LABEL: u64 = 1 << 16;
 /// The immediate is a hardware register and a bit range.
-pub const HWREG: u32 = 1 << 17;
+pub const HWREG: u64 = 1 << 17;
 /// The immediate is counters to wait for.
-pub const COUNTERS: u32 = 1 << 18;
+pub const COUNTERS: u64 = 1 << 18;
 /// The immediate is a message.
-pub const MESSAGE: u32 = 1 << 19;
+pub const MESSAGE: u64 = 1 << 19;
 /// The immediate is register-index modes.
-pub const GPR_IDX: u32 = 1 << 20;
+pub const GPR_IDX: u64 = 1 << 20;
 /// The immediate is printed only if it is not 0.
-pub const OPTIONAL: u32 = 1 << 22;
+pub const OPTIONAL: u64 = 1 << 22;
 /// A 32-bit literal follows as part of the instruction.
-pub const LITERAL: u32 = 1 << 23;
+pub const LITERAL: u64 = 1 << 23;
 /// The instruction has a 16-bit immediate.
-pub const IMM: u32 = 1 << 24;
+pub const IMM: u64 = 1 << 24;
 /// The destination register is only read.
-pub const DST_READ: u32 = 1 << 25;
+pub const DST_READ: u64 = 1 << 25;
 /// MUBUF: only gfx950 has the form with the bit `lds`.
-pub const LDS950: u32 = 1 << 27;
+pub const LDS950: u64 = 1 << 27;
 /// The first source is a register: no constant, and no scalar register in a vector instruction.
-pub const REGISTER_ONLY: u32 = 1 << 26;
+pub const REGISTER_ONLY: u64 = 1 << 26;
+
+/// gfx1250: the bits of `op_sel` pick a byte: of the source in bits 1:0 (the high bit first), or of the destination in 3:2.
+pub const BYTE_SEL: u64 = 1 << 28;
+/// gfx1250: the source is a scalar register or a constant.
+pub const NO_VGPR: u64 = 1 << 29;
+/// gfx1250: the source is no literal.
+pub const NO_LITERAL: u64 = 1 << 30;
+/// gfx1250: the immediate is printed in hexadecimal.
+pub const HEX: u64 = 1 << 31;
+/// gfx1250: the immediate is the instructions that results are awaited of.
+pub const DELAY: u64 = 1 << 32;
+/// gfx1250: the immediate is counters of the ALUs.
+pub const DEPCTR: u64 = 1 << 33;
+/// gfx1250: scalar memory without data: where others have the data register is a length, added to the offset register.
+pub const PREFETCH: u64 = 1 << 34;
+/// gfx1250: it can be the first of two operations.
+pub const DUAL_X: u64 = 1 << 35;
+/// gfx1250: it can be the second of two operations.
+pub const DUAL_Y: u64 = 1 << 36;
+/// gfx1250: one of two operations only in the 96-bit encoding.
+pub const LONG_ONLY: u64 = 1 << 37;
 
 /// Modifier bits of a 64-bit vector encoding, in the order of the row's pattern: three of `neg`, three of `abs` (`neg_hi`), then
 /// `clamp`. VOP3 goes on with two of `omod` and four of `op_sel`; VOP3P with three of `op_sel` and three of `op_sel_hi`.
@@ -218,20 +242,30 @@ pub struct Row {
     /// Sources, where [`Inst`](super::Inst) has them.
     pub src: [Ty; 4],
     /// Flags of this module, or-ed.
-    pub flags: u32,
+    pub flags: u64,
     /// Modifier bits in the 64-bit vector encoding.
     pub bits: Bits,
+    /// The mnemonic where this chip has another one than [`Op::mnemonic`]; else empty.
+    pub name: &'static str,
 }
 
 impl Row {
     /// Whether it has all these flags.
-    pub const fn has(&self, flags: u32) -> bool {
+    pub const fn has(&self, flags: u64) -> bool {
         self.flags & flags == flags
     }
 
-    const fn new(code: u16, op: Op, dst: &[Ty], src: &[Ty], flags: u32, pattern: &str) -> Row {
-        let mut row =
-            Row { code, op, dst: Ty::None, sdst: Ty::None, src: [Ty::None; 4], flags, bits: Bits::of(pattern) };
+    const fn new(code: u16, op: Op, dst: &[Ty], src: &[Ty], flags: u64, text: [&'static str; 2]) -> Row {
+        let mut row = Row {
+            code,
+            op,
+            dst: Ty::None,
+            sdst: Ty::None,
+            src: [Ty::None; 4],
+            flags,
+            bits: Bits::of(text[0]),
+            name: text[1],
+        };
         if !dst.is_empty() {
             row.dst = dst[0];
         }
@@ -250,10 +284,12 @@ impl Row {
 /// A table from rows.
 macro_rules! rows {
     ($(#[$meta:meta])* $table:ident:
-     $($code:literal $op:ident $($dst:ident)* <- $($src:ident)* $(| $($flag:ident)* $($bits:literal)?)? ;)*) => {
+     $($code:literal $op:ident $($dst:ident)* <- $($src:ident)* $(| $($flag:ident)* $($bits:literal)?)?
+        $(= $name:literal)? ;)*) => {
         $(#[$meta])*
         pub static $table: &[Row] = &[$(Row::new(
-            $code, Op::$op, &[$(Ty::$dst),*], &[$(Ty::$src),*], 0 $($(| $flag)*)?, concat!("" $($(, $bits)?)?),
+            $code, Op::$op, &[$(Ty::$dst),*], &[$(Ty::$src),*], 0 $($(| $flag)*)?,
+            [concat!("" $($(, $bits)?)?), concat!("" $(, $name)?)],
         )),*];
     };
 }

@@ -12,11 +12,12 @@ mod order;
 use std::rc::Rc;
 
 use super::{
-    AtomicOp, Lds, MemFault, Memory, MemoryConfig, MemoryType, Pending, Port, Scope, What, retire, step, unit, wait,
+    AtomicOp, Lds, MemFault, Memory, MemoryConfig, MemoryType, Pending, Pins, Port, Scope, What, retire, step, unit,
+    wait,
 };
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::rng::Rng;
-use crate::wave::{WaveId, WaveState};
+use crate::wave::{Counter, Limits, WaveId, WaveState};
 
 /// A node with waves that a test drives by hand.
 pub(super) struct Rig {
@@ -71,7 +72,7 @@ impl Rig {
     pub(super) fn port(&mut self, w: W) -> Port<'_> {
         let (wave, pending) = &mut self.waves[w];
         let lds = &mut self.groups[wave.id.group as usize];
-        Port { wave, pending, lds, memory: &mut self.memory, rng: &mut self.rng }
+        Port { wave, pending, lds, memory: &mut self.memory, rng: &mut self.rng, pins: Pins::default() }
     }
 
     /// Lane 0 stores a dword.
@@ -107,6 +108,10 @@ impl Rig {
 
     pub(super) fn state(&self, w: W) -> &WaveState {
         &self.waves[w].0
+    }
+
+    pub(super) fn count(&self, w: W, counter: Counter) -> u32 {
+        self.state(w).count(counter)
     }
 
     /// Lane 0 adds to 8 bytes.
@@ -167,7 +172,7 @@ impl Rig {
     }
 
     pub(super) fn wait_for(&mut self, w: W, vm: u32, lgkm: u32) {
-        wait(&mut self.port(w), vm, lgkm).expect("no fault");
+        wait(&mut self.port(w), &Limits::gfx9(vm, lgkm)).expect("no fault");
     }
 
     pub(super) fn step(&mut self, w: W) -> bool {
@@ -176,7 +181,10 @@ impl Rig {
 
     pub(super) fn barrier(&mut self, waves: &[W]) {
         let actors: Vec<u32> = waves.iter().map(|w| self.waves[*w].0.id.actor).collect();
-        self.memory.barrier(&actors);
+        let arrivals: Vec<_> = actors.iter().map(|actor| self.memory.arrive(*actor)).collect();
+        if let Some(met) = self.memory.barrier(&arrivals) {
+            actors.iter().zip(&arrivals).for_each(|(actor, arrival)| self.memory.leave(*actor, &met, arrival));
+        }
     }
 
     pub(super) fn end(&mut self, w: W) {

@@ -2,6 +2,7 @@
 
 use super::Rig;
 use crate::mem::{MemoryType, Scope};
+use crate::wave::Counter;
 
 /// Which of two stores memory sees first, for a seed: steps are made until one is there.
 fn first_of_two(seed: u64, waits: bool) -> usize {
@@ -32,14 +33,14 @@ fn a_store_is_performed_late_without_a_wait() {
     let at = rig.zeroes(0, 256, MemoryType::Uncached);
     let (w, other) = (rig.wave(0, 0), rig.wave(0, 1));
     rig.store(w, at, 7, Scope::System).unwrap();
-    assert_eq!(rig.state(w).vmcnt, 1);
+    assert_eq!(rig.count(w, Counter::Load), 1);
     assert_eq!(rig.get(other, at, Scope::System).unwrap(), 0, "issued, not performed");
     assert!(rig.step(w));
     assert_eq!(rig.get(other, at, Scope::System).unwrap(), 7);
-    assert_eq!(rig.state(w).vmcnt, 1, "performed, not waited for");
+    assert_eq!(rig.count(w, Counter::Load), 1, "performed, not waited for");
     assert!(!rig.step(w));
     rig.wait(w);
-    assert_eq!(rig.state(w).vmcnt, 0);
+    assert_eq!(rig.count(w, Counter::Load), 0);
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn counters_never_hold_more_than_the_hardwares() {
         rig.store(w, at + 16 * index, index as u32, Scope::Wave).unwrap();
         rig.lds_store(w, 4 * index, 1).unwrap();
     }
-    assert_eq!((rig.state(w).vmcnt, rig.state(w).lgkmcnt), (63, 15));
+    assert_eq!((rig.count(w, Counter::Load), rig.count(w, Counter::Ds)), (63, 15));
     rig.wait(w);
     assert_eq!(rig.get(w, at + 16 * 199, Scope::Wave).unwrap(), 199);
 }
