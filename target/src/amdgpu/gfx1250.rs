@@ -130,10 +130,10 @@ const WAVE_COSTS: WaveCosts = WaveCosts {
     shared: Fact::unmeasured(64, UNKNOWN),
     global: Fact::unmeasured(800, UNKNOWN),
     remote: Fact::unmeasured(1200, UNKNOWN),
-    uncached_load: Fact::unmeasured(440, STAND_IN),
+    uncached_load: Fact::unmeasured(400, STAND_IN),
     system_load: Fact::unmeasured(2000, STAND_IN),
     read_position: Fact::unmeasured(2600, STAND_IN),
-    uncached_store: Fact::unmeasured(180, STAND_IN),
+    uncached_store: Fact::unmeasured(170, STAND_IN),
     uncached_run: Fact::unmeasured(6, STAND_IN),
     scoped_run: Fact::unmeasured(30, STAND_IN),
 };

@@ -160,10 +160,10 @@ pub(super) const WAVE_COSTS: WaveCosts = WaveCosts {
     shared: Fact::unmeasured(64, UNKNOWN),
     global: Fact::unmeasured(800, UNKNOWN),
     remote: Fact::unmeasured(1200, UNKNOWN),
-    uncached_load: Fact::unmeasured(440, FITTED),
+    uncached_load: Fact::unmeasured(400, FITTED),
     system_load: Fact::unmeasured(2000, "the read position's less the 0.24 us that waitSignal is faster than quiet"),
     read_position: Fact::unmeasured(2600, "mori's device code: a read of rptr takes about 2600 cycles (hw 2)"),
-    uncached_store: Fact::unmeasured(180, FITTED),
+    uncached_store: Fact::unmeasured(170, FITTED),
     uncached_run: Fact::unmeasured(6, FITTED),
     scoped_run: Fact::unmeasured(30, FITTED),
 };
