@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tilewright::artifact::{Artifact, KernelInfo};
 use tilewright::backend::Want;
-use tilewright::bundle::bundle;
+use tilewright::bundle;
 use tilewright::{Options, compile_text};
 use tilewright_runtime::device::ArgError;
 use tilewright_runtime::device::sim::{SimDevice, SimOptions};
@@ -81,7 +81,7 @@ fn artifact() -> Artifact {
 fn compiled() -> Artifact {
     let options = Options { want: Want::finished(&GFX950), ..Options::default() };
     let compiled = compile_text(TEXT, &GFX950, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-    Artifact::from_twb(&bundle(&compiled).expect("a bundle")).expect("just written")
+    bundle::artifact(&compiled).expect("an artifact")
 }
 
 fn world(artifact: &Artifact, seed: u64) -> World {
