@@ -139,6 +139,9 @@ impl Inst {
             list.operand(self.dst, row.dst, self.dst_dwords)?;
         }
         let f = list.next()?;
+        if self.op == Op::SVersion {
+            return immediate12::version(f, value);
+        }
         if row.has(LABEL) { write!(f, "{value}") } else { write!(f, "{value:#x}") }
     }
 

@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{ATOMIC, KEEPS, LOAD, STORE, Row, Ty, rows};
+use crate::isa::table::{ATOMIC, KEEPS, LOAD, Row, STORE, Ty, rows};
 
 rows! {
     /// Buffers.

@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{ATOMIC, KEEPS, LOAD, ST64, STORE, TWO, Row, Ty, rows};
+use crate::isa::table::{ATOMIC, KEEPS, LOAD, Row, ST64, STORE, TWO, Ty, rows};
 
 rows! {
     /// LDS.

@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{ATOMIC, KEEPS, LOAD, STORE, TO_LDS, Row, Ty, rows};
+use crate::isa::table::{ATOMIC, KEEPS, LOAD, Row, STORE, TO_LDS, Ty, rows};
 
 rows! {
     /// Flat addresses.

@@ -3,7 +3,10 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{DELAY, DEPCTR, DST_READ, HEX, HWREG, IMM, LABEL, LITERAL, MESSAGE, NO_LITERAL, OPTIONAL, REGISTER_ONLY, TIED, Row, Ty, rows};
+use crate::isa::table::{
+    DELAY, DEPCTR, DST_READ, HEX, HWREG, IMM, LABEL, LITERAL, MESSAGE, NO_LITERAL, OPTIONAL, REGISTER_ONLY, Row, TIED,
+    Ty, rows,
+};
 
 rows! {
     /// Two sources.
@@ -88,6 +91,7 @@ rows! {
     /// A 16-bit immediate.
     SOPK:
     0 SMovkI32 B32 <- | IMM;
+    1 SVersion <- | IMM;
     2 SCmovkI32 B32 <- | IMM;
     15 SAddkI32 B32 <- B32 | IMM TIED = "s_addk_co_i32";
     16 SMulkI32 B32 <- B32 | IMM TIED;

@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{E64, KEEPS, LITERAL, NO_DPP, TIED, Row, Ty, rows};
+use crate::isa::table::{E64, KEEPS, LITERAL, NO_DPP, Row, TIED, Ty, rows};
 
 rows! {
     /// Two sources.

@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{BYTE_SEL, KEEPS, NO_DPP, NO_VGPR, REGISTER_ONLY, TIED, Row, Ty, rows};
+use crate::isa::table::{BYTE_SEL, KEEPS, NO_DPP, NO_VGPR, REGISTER_ONLY, Row, TIED, Ty, rows};
 
 rows! {
     /// Three sources and modifiers.

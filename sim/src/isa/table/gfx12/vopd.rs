@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{DUAL_X, DUAL_Y, LITERAL, LONG_ONLY, TIED, Row, Ty, rows};
+use crate::isa::table::{DUAL_X, DUAL_Y, LITERAL, LONG_ONLY, Row, TIED, Ty, rows};
 
 rows! {
     /// One of two operations.
