@@ -19,7 +19,8 @@ use tilewright::device::Sim;
 use tilewright::{Options, compile_text};
 use tilewright_ir::Run;
 use tilewright_ir::interp::{DEFAULT_MAX_STEPS, prepare};
-use tilewright_runtime::device::sim::{Prepared, SimNode, SimOptions};
+use tilewright_runtime::Prepared;
+use tilewright_runtime::device::sim::{SimNode, SimOptions};
 use tilewright_runtime::device::{Launch, RankArgs};
 use tilewright_target::GFX950;
 
@@ -57,7 +58,8 @@ impl Case {
         let windows = text.contains("devcomm");
         let run = Run { ranks: Some(if windows { 8 } else { 1 }), ..run };
         let input = prepare(&run, &kernel, &|_| Err("no files here".to_string())).expect("inputs");
-        let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
+        let mut artifact = artifact(&compiled).expect("an artifact");
+        let (code, info) = (artifact.code, artifact.kernels.swap_remove(0));
         let wheres: Vec<_> = input.wheres.iter().map(|(name, value)| (name.to_string(), *value as u64)).collect();
         let ranks: Vec<RankArgs> = (0..input.ranks as usize)
             .map(|rank| RankArgs {
@@ -69,11 +71,10 @@ impl Case {
                     .collect(),
             })
             .collect();
-        let object = compiled.made.as_ref()?.object.as_deref()?;
         let options = SimOptions { checks, ..SimOptions::default() };
         let queues = info.min_queues.max(2);
-        let mut node = SimNode::new(&GFX950, input.ranks, queues, options).expect("a node");
-        let prepared = node.prepare(object, &Launch { kernel: &info, ranks: &ranks }).expect("a launch");
+        let node = SimNode::new(&GFX950, input.ranks, queues, options).expect("a node");
+        let prepared = node.prepare(&code, &Launch { kernel: &info, ranks: &ranks }).expect("a launch");
         Some(Case { node, prepared })
     }
 

@@ -6,7 +6,7 @@
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ArtifactError;
+use crate::{ArtifactError, Count};
 
 /// One kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +23,11 @@ pub struct KernelInfo {
     pub lds_bytes: u32,
     /// Fewest SDMA queues to each peer that the communicator must have: one more than the largest queue id, 0 if none.
     pub min_queues: u32,
-    /// The signals that the kernel raises or waits for.
+    /// The signals that the kernel declares.
     pub signals: Vec<SignalFormula>,
+    /// Whether it raises signals beside those that it declares: it posts to the copy engines itself. What the slots hold
+    /// afterwards nobody knows without reading them.
+    pub signals_by_hand: bool,
 }
 
 impl KernelInfo {
@@ -55,7 +58,10 @@ impl KernelInfo {
             }
             end = arg.end();
         }
-        Ok(())
+        self.signals.iter().try_for_each(|signal| match signal.check(self) {
+            Some(what) => fault(format!("signal `{}`: {what}", signal.name)),
+            None => Ok(()),
+        })
     }
 }
 
@@ -108,8 +114,26 @@ pub struct SignalFormula {
     pub name: String,
     /// The queue id of all its notifies.
     pub queue: u32,
-    /// How much one launch adds, an affine formula in launch-uniform values, as text.
+    /// How many notifies a launch sends from rank `r` to this rank, as text for people; empty if nobody knows.
     pub text: String,
+    /// The same to be evaluated. `None` where the compiler could not count: the author's `expected = …` says then what a wait
+    /// is for, and a total is known only by reading the slot when the launch has ended on all ranks.
+    pub count: Option<Count>,
+    /// The hidden argument that takes the totals of this signal before the launch, one u64 for each source rank; `None` if
+    /// the kernel waits for no signal of this name.
+    pub totals: Option<String>,
+}
+
+impl SignalFormula {
+    /// What contradicts the kernel; `None` if nothing does.
+    fn check(&self, kernel: &KernelInfo) -> Option<String> {
+        if let Some(totals) = &self.totals
+            && !kernel.args.iter().any(|arg| arg.kind == ArgKind::Hidden && arg.name == *totals)
+        {
+            return Some(format!("its totals go into `{totals}`, which is no hidden argument"));
+        }
+        self.count.as_ref().and_then(|count| count.check(&kernel.args))
+    }
 }
 
 /// What the code bytes are.

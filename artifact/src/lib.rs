@@ -8,6 +8,7 @@
 
 mod bundle;
 mod case;
+mod count;
 mod kernel;
 mod report;
 pub mod table;
@@ -16,9 +17,10 @@ mod twb;
 
 pub use bundle::{Bundle, Part};
 pub use case::{CaseBuffer, CaseLaunch, CaseRank, RunCase};
+pub use count::{Count, CountOp, CountStep, CountValues, IntType};
 pub use kernel::{ArgInfo, ArgKind, Blob, CodeBytes, CodeKind, KernelInfo, SignalFormula};
 pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
-pub use text::report_text;
+pub use text::{checked_line, report_text};
 pub use twb::{ArtifactError, FORMAT_VERSION};
 
 use serde::{Deserialize, Serialize};
@@ -47,7 +49,8 @@ impl Artifact {
         Report { target: self.target.clone(), copies: self.report.clone() }
     }
 
-    /// Checks what the types do not say: names are unique, launches are not empty, arguments lie in order without overlap.
+    /// Checks what the types do not say: names are unique, launches are not empty, arguments lie in order without
+    /// overlap, signals fit their kernel.
     ///
     /// # Errors
     /// [`ArtifactError::Invalid`] with one sentence about the first fault.

@@ -48,7 +48,18 @@ fn artifact() -> Artifact {
             block: [64, 1, 1],
             lds_bytes: 0,
             min_queues: 1,
-            signals: vec![SignalFormula { name: "ready".to_owned(), queue: 0, text: "1".to_owned() }],
+            signals: vec![SignalFormula {
+                name: "ready".to_owned(),
+                queue: 0,
+                text: "n + 1".to_owned(),
+                count: Some(Count::new(vec![
+                    CountStep::Where("n".to_owned()),
+                    CountStep::Int(1),
+                    CountStep::Op(CountOp::Add, IntType::INDEX),
+                ])),
+                totals: Some("ready.base".to_owned()),
+            }],
+            signals_by_hand: false,
         }],
         code: CodeBytes { kind: CodeKind::Hsaco, bytes: (0..=255).collect() },
         report: vec![CopyReport {
@@ -219,6 +230,14 @@ fn contradictions_are_refused_both_ways() {
         after(bundle).clear();
     };
     assert_eq!(broken(no_ranks), "a run block of `ring_shift` has no ranks");
+    assert_eq!(
+        broken(|bundle| kernel(bundle).signals[0].count = Some(Count::new(vec![]))),
+        "kernel `ring_shift`: signal `ready`: it leaves 0 values, not one"
+    );
+    assert!(
+        broken(|bundle| kernel(bundle).signals[0].totals = Some("send".to_owned()))
+            .ends_with("which is no hidden argument")
+    );
 }
 
 #[test]

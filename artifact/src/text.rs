@@ -26,6 +26,11 @@ pub fn report_text(report: &Report, name: &str) -> String {
     out
 }
 
+/// The line of a run block that was found to be right. `how` says on what device it ran and what it was compared with.
+pub fn checked_line(bytes: u64, ranks: u64, kernel: &str, target: &str, how: &str) -> String {
+    format!("checked {bytes} bytes on {ranks} ranks: `{kernel}` for {target}, {how}\n")
+}
+
 /// `ring_shift.tile:9: copy recv@next <- send by cta` and what was taken.
 fn head(copy: &CopyReport, target: &str, name: &str) -> String {
     let params: Vec<String> = copy.params.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();

@@ -8,11 +8,13 @@ use tilewright_artifact::{
 };
 use tilewright_backend_llvm::emit::shared_bytes;
 use tilewright_ir::interp::{self, LaunchInput, check_expects, eval_dim, where_lookup};
-use tilewright_ir::{Diagnostic, Dim, Kernel, Module, Name, ParamTy, Run};
+use tilewright_ir::stmt::walk_block;
+use tilewright_ir::text::print_expr;
+use tilewright_ir::{Block, Diagnostic, Dim, Kernel, Module, Name, ParamTy, Run, StmtKind};
 
 use crate::checked::NpyReader;
 use crate::device::{Device, Reference};
-use crate::{Compiled, backend};
+use crate::{Compiled, backend, totals};
 
 /// The compile as an artifact: its code, and the kernels whose launch shape is constant.
 ///
@@ -146,11 +148,16 @@ pub(crate) fn describe(
     wheres: &dyn Fn(&Name) -> Option<i64>,
 ) -> Result<KernelInfo, String> {
     let facts = compiled.facts.get(&kernel.name).cloned().unwrap_or_default();
+    let table =
+        |signal: &Name| facts.bases.iter().find(|(known, _)| known == signal).map(|(_, table)| table.to_string());
     let signals = facts.signals.iter().map(|signal| SignalFormula {
         name: signal.name.to_string(),
         queue: signal.queue,
-        text: signal.total.clone().unwrap_or_default(),
+        text: signal.total.as_ref().map(print_expr).unwrap_or_default(),
+        count: signal.total.as_ref().and_then(|total| totals::formula(total, kernel)),
+        totals: table(&signal.name),
     });
+    let by_hand = compiled.tile.kernel(kernel.name.as_str()).is_none_or(|written| raises_by_hand(&written.body));
     let lds = shared_bytes(kernel).map_err(|e| e.to_string())?;
     Ok(KernelInfo {
         name: kernel.name.to_string(),
@@ -161,7 +168,19 @@ pub(crate) fn describe(
             .map_err(|_| format!("kernel `{}` uses {lds} bytes of shared memory", kernel.name))?,
         min_queues: facts.min_queues,
         signals: signals.collect(),
+        signals_by_hand: by_hand,
     })
+}
+
+/// Does the author post packets that raise signals?
+fn raises_by_hand(body: &Block) -> bool {
+    let mut found = false;
+    walk_block(body, &mut |stmt| {
+        if let StmtKind::Prim(op) = &stmt.kind {
+            found |= op.op == *"sdma.signal" || op.attr_bool("remote_signal") || op.attr_bool("local_signal");
+        }
+    });
+    found
 }
 
 /// One to three extents, the others 1.

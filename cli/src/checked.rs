@@ -5,6 +5,7 @@
 
 use tilewright_ir::interp::{self, LaunchInput, LaunchOutput, check_expects};
 use tilewright_ir::{Code, Diagnostic, Kernel, Name, ParamTy, Run};
+use tilewright_runtime::compare::difference;
 
 use crate::Compiled;
 use crate::device::{Device, Reference};
@@ -37,6 +38,16 @@ pub struct Checked {
     pub ranks: u32,
     /// Remarks of the executors.
     pub warnings: Vec<Diagnostic>,
+    /// What the run was given.
+    pub input: LaunchInput,
+    /// What it left behind.
+    pub output: LaunchOutput,
+}
+
+impl Checked {
+    fn new(bytes: u64, input: LaunchInput, output: LaunchOutput) -> Checked {
+        Checked { bytes, ranks: input.ranks, warnings: output.warnings.clone(), input, output }
+    }
 }
 
 /// Runs `trial` on `device` and compares.
@@ -52,14 +63,14 @@ pub fn check(compiled: &Compiled, device: &dyn Device, trial: &Trial) -> Result<
     let expects = |output: &LaunchOutput| check_expects(&run, kernel, &input, output).map_err(|d| vec![d]);
     if trial.alone {
         let output = device.launch(compiled, &kernel.name, &input).map_err(|d| vec![d])?;
-        return Ok(Checked { bytes: expects(&output)?, ranks: input.ranks, warnings: output.warnings });
+        return Ok(Checked::new(expects(&output)?, input, output));
     }
     let expected = Reference.launch(compiled, &kernel.name, &input).map_err(|d| vec![d])?;
-    let checked = Checked { bytes: expects(&expected)?, ranks: input.ranks, warnings: expected.warnings.clone() };
+    let checked = Checked::new(expects(&expected)?, input, expected);
     if device.name() == Reference.name() {
         return Ok(checked);
     }
-    beside(compiled, device, &run, &input, &expected, checked)
+    beside(compiled, device, &run, checked)
 }
 
 /// The same for `seeds` seeds from the trial's on; the reference interpreter, whose results do not depend on it, runs with the
@@ -80,10 +91,10 @@ pub fn check_seeds(
     (input.seed, input.max_steps) = (trial.seed, trial.max_steps);
     let expected = Reference.launch(compiled, &kernel.name, &input).map_err(|d| first(vec![d]))?;
     let bytes = check_expects(&run, kernel, &input, &expected).map_err(|d| first(vec![d]))?;
-    let mut checked = Checked { bytes, ranks: input.ranks, warnings: expected.warnings.clone() };
+    let mut checked = Checked::new(bytes, input, expected);
     for seed in (0..seeds).map(|n| trial.seed.wrapping_add(n)) {
-        input.seed = seed;
-        checked = beside(compiled, device, &run, &input, &expected, checked).map_err(|all| (seed, all))?;
+        checked.input.seed = seed;
+        checked = beside(compiled, device, &run, checked).map_err(|all| (seed, all))?;
     }
     Ok(checked)
 }
@@ -96,21 +107,21 @@ fn kernel_of<'a>(compiled: &'a Compiled, trial: &Trial) -> Result<&'a Kernel, Ve
     })
 }
 
-/// Runs on `device` what the reference left `expected` of, and compares; `checked` is what is known so far.
+/// Runs on `device` what is known to leave the output of `checked`, and compares.
 fn beside(
     compiled: &Compiled,
     device: &dyn Device,
     run: &Run,
-    input: &LaunchInput,
-    expected: &LaunchOutput,
     mut checked: Checked,
 ) -> Result<Checked, Vec<Diagnostic>> {
     let kernel = compiled.tile.kernel(run.kernel.as_str()).ok_or_else(Vec::new)?;
+    let (input, expected) = (&checked.input, &checked.output);
     let output = device.launch(compiled, &kernel.name, input).map_err(|d| vec![d])?;
     let compared = compare(run, compiled, input, expected, &output, device.name());
-    checked.bytes = compared.map_err(|d| vec![d])?;
+    let bytes = compared.map_err(|d| vec![d])?;
     // Equal bytes meet the same expectations; asked again because it costs little and the comparison might be at fault.
     check_expects(run, kernel, input, &output).map_err(|d| vec![d])?;
+    checked.bytes = bytes;
     for warning in output.warnings {
         if !checked.warnings.contains(&warning) {
             checked.warnings.push(warning);
@@ -160,37 +171,6 @@ fn element_bytes(compiled: &Compiled, run: &Run, name: &Name) -> usize {
     }
 }
 
-/// The first difference in words, and how many bytes differ; `None` if there is none.
-fn difference(want: &[u8], have: &[u8], element: usize) -> Option<String> {
-    if want.len() != have.len() {
-        return Some(format!("it has {} bytes, {} expected", have.len(), want.len()));
-    }
-    let at = want.iter().zip(have).position(|(a, b)| a != b)?;
-    let count = want.iter().zip(have).filter(|(a, b)| a != b).count();
-    let (begin, end) = (at - at % element, (at - at % element + element).min(want.len()));
-    let hex = |bytes: &[u8]| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
-    Some(format!(
-        "{count} of {} bytes, first at byte {at} (element {} in memory): 0x{}, 0x{} expected",
-        want.len(),
-        at / element,
-        hex(&have[begin..end]),
-        hex(&want[begin..end]),
-    ))
-}
-
 fn fault(run: &Run, message: String) -> Diagnostic {
     Diagnostic::error(Code::RUN_MISMATCH, run.span, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn differences_name_the_element() {
-        assert_eq!(difference(&[1, 2], &[1, 2], 1), None);
-        let words = difference(&[0, 0, 1, 2], &[0, 0, 1, 3], 2).expect("differs");
-        assert_eq!(words, "1 of 4 bytes, first at byte 3 (element 1 in memory): 0x0301, 0x0201 expected");
-        assert!(difference(&[0], &[], 1).expect("shorter").contains("0 bytes, 1 expected"));
-    }
 }

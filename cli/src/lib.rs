@@ -25,6 +25,7 @@ pub mod ptxas;
 pub mod render;
 pub mod report;
 pub mod session;
+mod totals;
 
 pub use compile::{Compiled, Options, compile_module, compile_text, parse_and_verify, run_passes};
 pub use tilewright_artifact as artifact;

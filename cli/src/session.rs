@@ -8,6 +8,8 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+
 /// What was read from the environment, once, at the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Env {
@@ -100,9 +102,47 @@ impl Session {
         let _ = self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush());
     }
 
+    /// A bar for `length` steps, which appears on a terminal when they take longer than a second.
+    pub fn progress(&self, length: u64, what: &str) -> Progress {
+        let bar = self.err_is_terminal.then(|| ProgressBar::hidden().with_finish(ProgressFinish::AndClear));
+        if let Some(bar) = &bar {
+            bar.set_length(length);
+            bar.set_message(what.to_owned());
+            if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left") {
+                bar.set_style(style);
+            }
+        }
+        Progress { bar, clock: Clock::start() }
+    }
+
     /// The fault of standard output, if there was one (a full disk; never a closed pipe).
     pub fn take_fault(&mut self) -> Option<std::io::Error> {
         self.fault.take()
+    }
+}
+
+/// A progress bar on standard error; nothing where that is no terminal, and nothing in the first second.
+#[derive(Debug)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    clock: Clock,
+}
+
+impl Progress {
+    /// One step is done.
+    pub fn step(&mut self) {
+        let Some(bar) = &self.bar else { return };
+        bar.inc(1);
+        if bar.is_hidden() && self.clock.nanoseconds() > 1_000_000_000 {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    /// Makes room for words; the bar does not come back.
+    pub fn hide(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
     }
 }
 

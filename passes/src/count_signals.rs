@@ -33,11 +33,7 @@ pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>>
         facts.signals = counts
             .totals
             .into_iter()
-            .map(|t| SignalFacts {
-                name: t.signal,
-                queue: t.queue,
-                total: t.count.ok().map(|e| tilewright_ir::text::print_expr(&e)),
-            })
+            .map(|t| SignalFacts { name: t.signal, queue: t.queue, total: t.count.ok() })
             .collect();
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }

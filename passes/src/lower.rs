@@ -37,6 +37,7 @@ pub(crate) fn run(state: &mut State, cx: &PassCx) -> Result<(), Vec<Diagnostic>>
         kernel.body = lowerer.block(body, context);
         let bases = lowerer.bases;
         add_hidden(kernel, &bases[old..]);
+        state.kernels.entry(kernel.name.clone()).or_default().bases = bases;
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }

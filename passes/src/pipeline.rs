@@ -6,7 +6,7 @@
 use indexmap::IndexMap;
 use tilewright_ir::diag::Diagnostic;
 use tilewright_ir::verify::{Level, verify_for};
-use tilewright_ir::{Module, Name, OpSet, Span};
+use tilewright_ir::{Expr, Module, Name, OpSet, Span};
 use tilewright_target::{Cost, Target};
 
 use crate::select::{Conflict, CopyVariant, ParamValue};
@@ -53,8 +53,9 @@ pub struct SignalFacts {
     pub name: Name,
     /// Its queue id.
     pub queue: u32,
-    /// Notifies a launch sends from rank `r` to rank `me`, as an expression; `None` where it is not known.
-    pub total: Option<String>,
+    /// Notifies a launch sends from rank `r` ([`SENDER`](tilewright_ir::signals::SENDER)) to this rank; `None` where it is not
+    /// known.
+    pub total: Option<Expr>,
 }
 
 /// Whether a variant was taken.

@@ -10,13 +10,30 @@
 //! - No file, clock or environment.
 //! - A launch that cannot be right is refused with one sentence before anything runs; refusing changes no state.
 
+pub mod comm;
+pub mod compare;
 pub mod device;
+pub mod driver;
+pub mod error;
+pub mod host;
+pub mod inspect;
 pub mod launch;
 pub mod memory;
+pub mod module;
+pub mod object;
 pub mod rank;
 pub mod signals;
+pub mod stream;
+pub mod times;
 
+pub use comm::Comm;
+pub use driver::{Address, Device, DeviceKind, Driver};
+pub use error::{CallError, DriverError, Error};
+pub use host::Prepared;
 pub use launch::{LaunchError, check_launch, check_queues};
 pub use memory::{GuardDamage, GuardedBuffer, MemoryImage};
+pub use module::{Args, Kernel, Module};
+pub use object::{Buffer, Window};
 pub use rank::{LsaRank, Node, RankError, WorldRank};
 pub use signals::{SignalAdd, SignalError, SignalTotals};
+pub use stream::{Event, Stream};

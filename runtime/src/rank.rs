@@ -76,6 +76,22 @@ pub enum RankError {
         /// Ranks of this node.
         size: u32,
     },
+    /// Another process drives the rank.
+    #[error("{rank} is not driven by this process; the node has {size} ranks")]
+    NotDriven {
+        /// The rank.
+        rank: LsaRank,
+        /// Ranks of the node.
+        size: u32,
+    },
+    /// More or fewer than one thing a rank.
+    #[error("there are {given} parts for {ranks} ranks that this process drives")]
+    Count {
+        /// What was given.
+        given: usize,
+        /// Ranks that this process drives.
+        ranks: usize,
+    },
     /// A node has at least one rank, and its last world rank fits 32 bits.
     #[error("a node of {size} ranks from {start} does not exist")]
     BadNode {

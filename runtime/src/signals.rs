@@ -26,7 +26,7 @@ pub struct SignalAdd {
 }
 
 /// A launch that the signals do not allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignalError {
     /// A total would reach 2^32.
     #[error(
@@ -42,6 +42,47 @@ pub enum SignalError {
         total: u64,
         /// What the launch would add.
         count: u64,
+    },
+    /// The formula of a signal has no sensible value.
+    #[error(
+        "kernel `{kernel}`: the number of notifies of `{signal}` from {source_rank} in this launch is `{text}`, which is {value} here"
+    )]
+    Count {
+        /// The kernel.
+        kernel: String,
+        /// The signal.
+        signal: String,
+        /// Who raises it.
+        source_rank: LsaRank,
+        /// The formula for people.
+        text: String,
+        /// Its value in words.
+        value: String,
+    },
+    /// Nobody knows what the slots hold, and they cannot be read at the right moment.
+    #[error(
+        "how often kernel `{kernel}` has raised signals is not known, and this process does not drive all ranks of the node: \
+         wait until the launch has ended on all of them, then read the totals anew"
+    )]
+    Unknown {
+        /// The kernel that raised them.
+        kernel: String,
+    },
+    /// A slot holds another value than the formulas say.
+    #[error(
+        "{at}: the signal from {source_rank} on queue {queue} stands at {found}, launches so far raised it {expected} times"
+    )]
+    Differs {
+        /// Whose slot it is.
+        at: LsaRank,
+        /// Who raises the signal.
+        source_rank: LsaRank,
+        /// The queue id.
+        queue: u32,
+        /// What the slot holds.
+        found: u64,
+        /// What it should hold.
+        expected: u64,
     },
 }
 
@@ -60,6 +101,11 @@ impl SignalTotals {
     /// The total of a slot so far: the base that a launch starts from.
     pub fn total(&self, source: LsaRank, queue: u32) -> u64 {
         self.totals.get(&(source, queue)).copied().unwrap_or(0)
+    }
+
+    /// What a slot holds, as it was read from memory.
+    pub fn set(&mut self, source: LsaRank, queue: u32, total: u64) {
+        self.totals.insert((source, queue), total);
     }
 
     /// Counts a launch. Returns the base of each entry: the total of its slot before this launch. Several entries may name

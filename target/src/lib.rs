@@ -12,6 +12,7 @@
 //! - Layout and figures only: what to do with them is decided in `passes`, the backends and `sim`.
 
 mod amdgpu;
+pub mod comm_provider;
 pub mod cost;
 mod feature;
 mod lookup;

@@ -1,7 +1,7 @@
 //! Launches on one simulated node and their ends: what the first one leaves (signals, queues, memory) is what the next one
 //! meets; a rank ends by itself.
 
-use tilewright::artifact::KernelInfo;
+use tilewright::artifact::{CodeBytes, KernelInfo};
 use tilewright::backend::Want;
 use tilewright::bundle::artifact;
 use tilewright::{Options, compile_text};
@@ -30,11 +30,11 @@ const SHIFT: &str =
 }
 ";
 
-fn compiled(target: &'static Target) -> (Vec<u8>, KernelInfo) {
+fn compiled(target: &'static Target) -> (CodeBytes, KernelInfo) {
     let options = Options { want: Want::finished(target), ..Options::default() };
     let compiled = compile_text(SHIFT, target, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-    let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
-    (compiled.made.and_then(|made| made.object).expect("machine code"), info)
+    let mut artifact = artifact(&compiled).expect("an artifact");
+    (artifact.code, artifact.kernels.swap_remove(0))
 }
 
 /// What rank `rank` sends in round `round`.
@@ -61,7 +61,7 @@ fn signals_go_on_counting_from_launch_to_launch() {
     for checks in [true, false] {
         for seed in 0..10 {
             let options = SimOptions { seed, checks, ..SimOptions::default() };
-            let mut node = SimNode::new(&GFX950, RANKS as u32, info.min_queues.max(2), options).expect("a node");
+            let node = SimNode::new(&GFX950, RANKS as u32, info.min_queues.max(2), options).expect("a node");
             for round in 0..4 {
                 let ranks = arguments(round);
                 let outcome = node.launch(&object, &Launch { kernel: &info, ranks: &ranks });
@@ -82,7 +82,7 @@ fn signals_go_on_counting_from_launch_to_launch() {
 #[test]
 fn a_launch_may_run_again_on_what_it_left() {
     let (object, info) = compiled(&GFX950);
-    let mut node = SimNode::new(&GFX950, RANKS as u32, info.min_queues.max(2), SimOptions::default()).expect("a node");
+    let node = SimNode::new(&GFX950, RANKS as u32, info.min_queues.max(2), SimOptions::default()).expect("a node");
     let ranks = arguments(7);
     let prepared = node.prepare(&object, &Launch { kernel: &info, ranks: &ranks }).expect("a launch");
     let mut outputs = Vec::new();
@@ -111,15 +111,15 @@ const FORGETFUL: &str = "kernel forgetful(comm: devcomm, send: window<u8>[65536]
 fn a_rank_that_ends_with_a_copy_in_flight_is_a_fault_then() {
     let options = Options { want: Want::finished(&GFX950), ..Options::default() };
     let compiled = compile_text(FORGETFUL, &GFX950, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-    let info = artifact(&compiled).expect("an artifact").kernels.swap_remove(0);
-    let object = compiled.made.and_then(|made| made.object).expect("machine code");
+    let mut artifact = artifact(&compiled).expect("an artifact");
+    let (object, info) = (artifact.code, artifact.kernels.swap_remove(0));
     let buffer = |name: &str| (name.to_string(), vec![1; 65536]);
     let args = RankArgs { buffers: vec![buffer("send"), buffer("recv")], scalars: Vec::new() };
     let ranks = vec![args; RANKS];
     let mut found = 0;
     for seed in 0..20 {
         let options = SimOptions { seed, ..SimOptions::default() };
-        let mut node = SimNode::new(&GFX950, RANKS as u32, 2, options).expect("a node");
+        let node = SimNode::new(&GFX950, RANKS as u32, 2, options).expect("a node");
         // By chance a rank's own put may be over when its predecessor's is.
         if let Err(fault) = node.launch(&object, &Launch { kernel: &info, ranks: &ranks }) {
             let words = fault.to_string();

@@ -6,13 +6,14 @@
 //! What must hold: the kernel itself meets what its run block expects and leaves the same bytes under every seed.
 
 use indexmap::IndexMap;
-use tilewright::artifact::KernelInfo;
+use tilewright::artifact::{CodeBytes, CodeKind, KernelInfo};
 use tilewright::backend::Want;
 use tilewright::bundle::artifact;
 use tilewright::{Compiled, Options, compile_text};
 use tilewright_ir::interp::{LaunchInput, LaunchOutput, check_expects, prepare};
 use tilewright_ir::{Name, Run};
-use tilewright_runtime::device::sim::{SimError, SimNode, SimOptions};
+use tilewright_runtime::Error;
+use tilewright_runtime::device::sim::{SimNode, SimOptions};
 use tilewright_runtime::device::{Launch, Outcome, RankArgs};
 use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::Counters;
@@ -79,13 +80,13 @@ impl Subject {
         self.compiled.target
     }
 
-    fn run(&self, object: &[u8], seed: u64) -> Result<Outcome, SimError> {
+    fn run(&self, object: &[u8], seed: u64) -> Result<Outcome, Error> {
         let windows = if seed.is_multiple_of(2) { MemoryType::Coarse } else { MemoryType::FineGrained };
         let options = SimOptions { seed, max_steps: self.max_steps, windows, ..SimOptions::default() };
         let facts = self.target().sdma.as_ref().expect("engines");
         // Two, not eight: most of a run's time would go into rings that nobody uses.
         let queues = self.info.min_queues.max(2);
-        let mut node = SimNode::new(self.target(), self.args.len() as u32, queues, options)?;
+        let node = SimNode::new(self.target(), self.args.len() as u32, queues, options)?;
         let ring = facts.ring_bytes;
         let counters = match seed / 2 % 2 {
             0 => Counters::default(),
@@ -93,7 +94,8 @@ impl Subject {
             _ => Counters { cached_hw_read_index: 3 * ring - 32, ..Counters::at(4 * ring - 32) },
         };
         node.start_queues(counters, FILL)?;
-        node.launch(object, &Launch { kernel: &self.info, ranks: &self.args })
+        let code = CodeBytes { kind: CodeKind::Hsaco, bytes: object.to_vec() };
+        node.launch(&code, &Launch { kernel: &self.info, ranks: &self.args })
     }
 
     /// What kills `object` in place of the kernel's: the first fault or wrong buffer over the seeds, `None` if nothing.

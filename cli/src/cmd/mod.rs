@@ -3,10 +3,12 @@
 //! Must hold: every command answers with `Ok` (exit 0) or a `Stop`; data goes to standard output, words to standard
 //! error; no command ends the process itself.
 
+mod arrays;
 mod check;
 mod compile;
 mod explain;
 mod fmt;
+mod inspect;
 mod json;
 mod layout;
 mod opt;
@@ -46,6 +48,7 @@ enum Command {
     Opt(opt::Args),
     Fmt(fmt::Args),
     Layout(layout::Args),
+    Inspect(inspect::Args),
     Targets(targets::Args),
     Explain(explain::Args),
 }
@@ -59,6 +62,7 @@ impl Command {
             Command::Report(args) => args.json,
             Command::Check(args) => args.json,
             Command::Layout(args) => args.json,
+            Command::Inspect(args) => args.json,
             Command::Opt(_) | Command::Fmt(_) | Command::Targets(_) | Command::Explain(_) => false,
         }
     }
@@ -72,6 +76,8 @@ static DEFAULT_TARGET: &Target = &tilewright_target::GFX950;
 enum Stop {
     /// The input is wrong or a check failed, and that has been said: exit 1.
     Told,
+    /// The same, and where JSON was asked for it was given, too.
+    Said,
     /// The input is wrong: exit 1 after this sentence.
     Input(String),
     /// The command line is wrong: exit 2 after this sentence.
@@ -92,11 +98,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> 
         Command::Opt(args) => opt::main(args, session),
         Command::Fmt(args) => fmt::main(args, session),
         Command::Layout(args) => layout::main(args, session),
+        Command::Inspect(args) => inspect::main(args, session),
         Command::Targets(args) => targets::main(args, session),
         Command::Explain(args) => explain::main(args, session),
     };
     let status = match result {
         Ok(()) => 0,
+        Err(Stop::Said) => 1,
         Err(Stop::Told) => {
             answer_failure(&args.command, None, session);
             1

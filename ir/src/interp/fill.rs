@@ -5,7 +5,8 @@
 
 use indexmap::IndexMap;
 
-use super::addr::{FlatLayout, put_bits};
+use super::addr::{FlatLayout, get_bits, put_bits};
+use super::npy::Array;
 use super::num::{self, Class};
 use super::rng::SplitMix64;
 use super::scalar::{Scalar, Scope};
@@ -208,15 +209,66 @@ fn fill(
         }
         RunValue::Npy(file) => {
             let data = npy(file).map_err(|e| bad_run(s.span, format!("`{file}`: {e}")))?;
-            let bits = super::npy::elements(&data, ty.dtype).map_err(|e| bad_run(s.span, format!("`{file}`: {e}")))?;
-            if bits.len() as i64 != elements {
-                let message = format!("`{file}` holds {} elements, `{}` has {elements}", bits.len(), s.name);
-                return Err(bad_run(s.span, message));
-            }
-            (0..elements).zip(bits).for_each(|(x, b)| set(x, b));
+            let wrong = |e: String| bad_run(s.span, format!("`{file}`: {e}"));
+            let array = super::npy::read(&data, ty.dtype).map_err(wrong)?;
+            let shape = shape(ty, input).ok_or_else(|| wrong("the buffer's extents have no value".to_owned()))?;
+            let bits = of_rank(&array, &shape, rank, input.ranks).ok_or_else(|| {
+                wrong(format!("its shape is {:?}, `{}` is {shape:?} on {} ranks", array.shape, s.name, input.ranks))
+            })?;
+            (0..elements).zip(bits).for_each(|(x, b)| set(x, *b));
         }
     }
     Ok(())
+}
+
+/// The extents of a buffer.
+fn shape(ty: &BufferTy, input: &LaunchInput) -> Option<Vec<i64>> {
+    ty.shape.iter().map(|dim| super::eval_dim(dim, &|name| input.wheres.get(name).copied())).collect()
+}
+
+/// What a file holds for one rank: all of it where it has the buffer's shape, or as many elements in a row; the rank's part
+/// where it has one more axis, of ranks, in front.
+fn of_rank<'a>(array: &'a Array, shape: &[i64], rank: u32, ranks: u32) -> Option<&'a [u64]> {
+    let elements: i64 = shape.iter().product();
+    if array.shape == shape || array.shape == [elements] {
+        return Some(&array.bits);
+    }
+    let (first, rest) = array.shape.split_first()?;
+    let part = usize::try_from(elements).ok()?;
+    let start = part.checked_mul(rank as usize)?;
+    (*first == i64::from(ranks) && rest == shape).then(|| array.bits.get(start..start + part)).flatten()
+}
+
+/// The contents of a buffer argument on all ranks after a launch as an `.npy` file: its shape, and with several ranks an axis
+/// of ranks in front. Types that NumPy has not are unsigned integers of the same size, 4-bit elements take a byte each.
+///
+/// # Errors
+/// A phrase: there is no such buffer, or it is not among the output.
+pub fn to_npy(
+    kernel: &Kernel,
+    name: &str,
+    input: &LaunchInput,
+    output: &[IndexMap<Name, Vec<u8>>],
+) -> Result<Vec<u8>, String> {
+    let missing = || format!("kernel `{}` has no buffer `{name}`", kernel.name);
+    let param = kernel.params.iter().find(|p| p.name.as_str() == name && !p.hidden).ok_or_else(missing)?;
+    let ParamTy::Buffer(ty) = &param.ty else { return Err(missing()) };
+    let layout = FlatLayout::new(&ty.layout(), &|n| input.wheres.get(n).copied()).map_err(|d| d.message)?;
+    let mut extents = shape(ty, input).ok_or("the buffer's extents have no value")?;
+    let mut bits = Vec::new();
+    for buffers in output {
+        let bytes = buffers.get(&param.name).ok_or_else(|| format!("the run left no buffer `{name}`"))?;
+        for x in 0..layout.elements() {
+            let mut first = None;
+            layout.places(x, |_, at| first = first.or(Some(at)));
+            let found = first.and_then(|at| get_bits(bytes, ty.dtype, at));
+            bits.push(found.ok_or_else(|| format!("element {x} of `{name}` is outside its memory"))?);
+        }
+    }
+    if output.len() > 1 {
+        extents.insert(0, output.len() as i64);
+    }
+    Ok(super::npy::write(ty.dtype, &Array { shape: extents, bits }))
 }
 
 /// The number `n` as an element: integers wrap, bools are `n % 2`, floats the nearest value.

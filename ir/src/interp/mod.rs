@@ -39,7 +39,7 @@ use crate::name::Name;
 
 pub use addr::{FlatLayout, eval_dim, get_bits, put_bits, storage_bytes, storage_elements};
 pub use expect::check_expects;
-pub use fill::{NpyReader, prepare};
+pub use fill::{NpyReader, prepare, to_npy};
 pub use rng::SplitMix64;
 pub use sched::{run, scalar_values};
 

@@ -3,9 +3,14 @@
 //! What must hold here: every device takes the same [`Launch`] and leaves the same [`Outcome`], byte for byte where the kernel
 //! does not race; a launch that cannot be right is refused before anything runs.
 
+pub mod cuda;
+#[cfg(feature = "hip")]
+pub mod hip;
 pub mod sim;
 
 use tilewright_artifact::{ArgKind, KernelInfo};
+
+use crate::rank::LsaRank;
 
 /// What one rank gives to a kernel, by argument name. Arguments that the compiler added are the device's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,11 +22,11 @@ pub struct RankArgs {
 }
 
 impl RankArgs {
-    fn buffer(&self, name: &str) -> Option<&[u8]> {
+    pub(crate) fn buffer(&self, name: &str) -> Option<&[u8]> {
         self.buffers.iter().find(|(key, _)| key == name).map(|(_, bytes)| bytes.as_slice())
     }
 
-    fn scalar(&self, name: &str) -> Option<u64> {
+    pub(crate) fn scalar(&self, name: &str) -> Option<u64> {
         self.scalars.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
     }
 }
@@ -98,6 +103,60 @@ pub enum ArgError {
         bytes: u32,
         /// What it needs.
         expected: u32,
+    },
+    /// A value is of another kind than the parameter.
+    #[error("the argument `{name}` of kernel `{kernel}` must be {kind}")]
+    Kind {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        name: String,
+        /// What it must be.
+        kind: &'static str,
+    },
+    /// A value for a parameter that the kernel does not have.
+    #[error("kernel `{kernel}` takes no argument `{name}`")]
+    Unknown {
+        /// The kernel.
+        kernel: String,
+        /// The name.
+        name: String,
+    },
+    /// Something of another communicator.
+    #[error("`{name}` belongs to another communicator")]
+    Foreign {
+        /// What.
+        name: String,
+    },
+    /// A buffer of another rank.
+    #[error("{rank} is given a buffer of {buffer} for the argument `{name}`")]
+    OtherRank {
+        /// The argument.
+        name: String,
+        /// Whose argument it is.
+        rank: LsaRank,
+        /// Whose memory it is.
+        buffer: LsaRank,
+    },
+    /// A window or an extent that differs between ranks.
+    #[error("the argument `{name}` of kernel `{kernel}` must be the same on all ranks, and is another on {rank}")]
+    NotUniform {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        name: String,
+        /// The rank that differs from the first.
+        rank: LsaRank,
+    },
+    /// A copy that reaches outside.
+    #[error("a copy of {len} bytes at offset {offset} leaves the buffer, which has {bytes} bytes")]
+    Outside {
+        /// Bytes from the start of the buffer.
+        offset: u64,
+        /// Bytes of the copy.
+        len: usize,
+        /// Bytes of the buffer.
+        bytes: u64,
     },
 }
 

@@ -2,21 +2,27 @@
 //!
 //! What must hold here: kernels meet what mori's host library would give them; all ranks start together; nothing the launch
 //! leaves in caches or queues is lost before buffers are read back. Buffers lie alone, with nothing near them, so that an
-//! access outside one is a fault even where guard bytes would miss it.
+//! access outside one is a fault.
+//!
+//! A launch is only queued; the machine runs when somebody waits for it.
 
-use tilewright_artifact::{ArgInfo, ArgKind, KernelInfo};
-use tilewright_sim::fault::Fault;
-use tilewright_sim::loader::{CodeObject, LoadError};
-use tilewright_sim::machine::{Launch as Start, ModuleId, Sim, SimConfig};
+use std::any::Any;
+use std::fmt;
+
+use tilewright_artifact::{CodeBytes, CodeKind, KernelInfo};
+use tilewright_sim::loader::CodeObject;
+use tilewright_sim::machine::{Launch as Start, ModuleId as SimModule, Sim, SimConfig};
 use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::{Counters, EngineSet, Node};
-use tilewright_target::{Target, mori_abi};
+use tilewright_sim::time::{RankTime, Trace};
+use tilewright_target::Target;
 
-use super::{ArgError, Launch, Outcome, RankBuffers};
-use crate::launch::{LaunchError, check_launch};
-
-/// Entries of a table of signal totals: the largest number of ranks.
-const TOTALS: usize = tilewright_sim::node::MAX_RANKS as usize;
+use super::{Launch, Outcome, RankBuffers};
+use crate::comm::Comm;
+use crate::driver::{Address, Device, DeviceKind, Driver, EventId, KernelId, Limits, ModuleId, RankLaunch, WindowPart};
+use crate::error::{DriverError, Error};
+use crate::host::Prepared;
+use crate::rank::LsaRank;
 
 /// How to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,68 +46,97 @@ impl Default for SimOptions {
     }
 }
 
-/// A launch that did not end well.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum SimError {
-    /// The code object is not for this device, or broken.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The kernel does not fit the device or the communicator.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-    /// The arguments do not fit the kernel.
-    #[error(transparent)]
-    Args(#[from] ArgError),
-    /// The chip has no description of its engines.
-    #[error("{0} cannot be simulated: it is no AMD GPU whose engines are known")]
-    Target(&'static str),
-    /// Something went wrong while it ran.
-    #[error(transparent)]
-    Fault(#[from] Box<Fault>),
+/// A simulated node of chips of one kind, as many as are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SimDevice {
+    target: &'static Target,
+    options: SimOptions,
 }
 
-/// A simulated node with a communicator, which lives over several launches.
-pub struct SimNode {
-    target: &'static Target,
+impl SimDevice {
+    /// Chips of that target.
+    pub const fn new(target: &'static Target, options: SimOptions) -> SimDevice {
+        SimDevice { target, options }
+    }
+}
+
+impl Device for SimDevice {
+    fn kind(&self) -> DeviceKind {
+        DeviceKind::Sim
+    }
+
+    fn describe(&self) -> String {
+        format!("a simulated node of {}", self.target.name)
+    }
+
+    fn refuses(&self, target: &str, code: &CodeBytes) -> Option<String> {
+        if self.target.sdma.is_none() || code.kind != CodeKind::Hsaco {
+            return Some(format!("the simulator executes AMD code objects, and this is code for {target}"));
+        }
+        (self.target.name != target)
+            .then(|| format!("the code is for {target}, and the simulated chip is {}", self.target.name))
+    }
+
+    fn open(&self, ranks: u32, queues: u32) -> Result<Box<dyn Driver>, DriverError> {
+        Ok(Box::new(SimDriver::new(self.target, self.options, ranks, queues)?))
+    }
+}
+
+/// The simulated node behind a communicator.
+pub struct SimDriver {
     options: SimOptions,
     sim: Sim,
     node: Node,
     engines: EngineSet,
-    /// Code objects that were loaded.
-    modules: Vec<(Vec<u8>, ModuleId)>,
+    limits: Limits,
+    ranks: Vec<LsaRank>,
+    /// Code objects that were loaded, each once.
+    modules: Vec<(Vec<u8>, SimModule)>,
+    /// Module and name of the kernels that were asked for.
+    kernels: Vec<(SimModule, String)>,
+    queued: bool,
 }
 
-/// A launch whose code and buffers are in a node's memory: it may run many times, as a program would run it.
-#[derive(Debug)]
-pub struct Prepared {
-    module: ModuleId,
-    kernel: KernelInfo,
-    placed: Placed,
-}
-
-impl SimNode {
-    /// A node of `ranks` chips, each with `queues` queues to each peer.
-    ///
-    /// # Errors
-    /// [`SimError::Target`], or what the node refuses.
-    pub fn new(target: &'static Target, ranks: u32, queues: u32, options: SimOptions) -> Result<SimNode, SimError> {
-        let facts = target.sdma.as_ref().ok_or(SimError::Target(target.name))?;
+impl SimDriver {
+    fn new(target: &'static Target, options: SimOptions, ranks: u32, queues: u32) -> Result<SimDriver, DriverError> {
+        let facts = target.sdma.as_ref().ok_or_else(|| no_engines(target))?;
         let config =
             SimConfig { seed: options.seed, checks: options.checks, limit: options.max_steps, ..SimConfig::default() };
         let mut sim = Sim::new(target, config);
         let node = Node::new(&mut sim.memory, facts, ranks, queues)?;
         let engines = node.engines(&mut sim.memory)?;
-        Ok(SimNode { target, options, sim, node, engines, modules: Vec::new() })
+        Ok(SimDriver {
+            options,
+            sim,
+            node,
+            engines,
+            limits: Limits::of(target),
+            ranks: (0..ranks).map(LsaRank::new).collect(),
+            modules: Vec::new(),
+            kernels: Vec::new(),
+            queued: false,
+        })
     }
 
-    /// Queues to each peer.
-    pub fn queues(&self) -> u32 {
-        self.node.ranks().first().map_or(0, |rank| rank.config().queues)
+    /// The machine: memory, steps, what runs.
+    pub const fn machine(&self) -> &Sim {
+        &self.sim
     }
 
-    /// Instructions on memory that waves have issued so far, over all launches.
-    pub const fn memory_instructions(&self) -> u64 {
-        self.sim.memory.instructions()
+    /// Keeps virtual time from now on, with a trace if that is wanted; false if nobody knows what things cost on this chip.
+    /// Between launches only.
+    pub fn keep_time(&mut self, trace: bool) -> bool {
+        self.sim.keep_time(&self.engines, trace)
+    }
+
+    /// Virtual times of the ranks, over all launches since they are kept.
+    pub fn times(&self) -> Vec<RankTime> {
+        self.sim.times()
+    }
+
+    /// The trace of all launches since times are kept, if one was wanted; recording ends.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.sim.take_trace(&self.engines)
     }
 
     /// Where the node's structures are.
@@ -109,11 +144,11 @@ impl SimNode {
         &self.node
     }
 
-    /// The value of rank `at`'s slot for what `source` raised on queue id `queue`.
+    /// The value of rank `at`'s slot for what `source` raised on queue id `queue`, as memory has it.
     ///
     /// # Errors
     /// If there is no such rank or slot.
-    pub fn signal(&mut self, at: u32, source: u32, queue: u32) -> Result<u64, SimError> {
+    pub fn signal(&mut self, at: u32, source: u32, queue: u32) -> Result<u64, DriverError> {
         Ok(self.node.signal(&mut self.sim.memory, at, source, queue)?)
     }
 
@@ -122,7 +157,7 @@ impl SimNode {
     ///
     /// # Errors
     /// If the doorbell stands where no ring can be.
-    pub fn start_queues(&mut self, counters: Counters, fill: u32) -> Result<(), SimError> {
+    pub fn start_queues(&mut self, counters: Counters, fill: u32) -> Result<(), DriverError> {
         let ids: Vec<_> = self.node.queues().map(|(id, _)| id).collect();
         for id in ids {
             self.node.set_counters(&mut self.sim.memory, id, counters)?;
@@ -131,218 +166,281 @@ impl SimNode {
         self.engines = self.node.engines(&mut self.sim.memory)?;
         Ok(())
     }
+}
+
+fn no_engines(target: &Target) -> DriverError {
+    let why = format!("{} cannot be simulated: it is no AMD GPU whose engines are known", target.name);
+    DriverError::Unavailable { device: DeviceKind::Sim, why }
+}
+
+fn refused(why: &str) -> DriverError {
+    DriverError::Refused { device: DeviceKind::Sim, why: why.to_owned() }
+}
+
+impl Driver for SimDriver {
+    fn kind(&self) -> DeviceKind {
+        DeviceKind::Sim
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn ranks(&self) -> &[LsaRank] {
+        &self.ranks
+    }
+
+    fn lsa_size(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    fn queues(&self) -> u32 {
+        self.node.ranks().first().map_or(0, |rank| rank.config().queues)
+    }
+
+    fn dev_comm(&self, rank: LsaRank) -> Option<Vec<u8>> {
+        self.node.rank(rank.index()).map(|rank| rank.comm().bytes())
+    }
+
+    fn checks_bounds(&self) -> bool {
+        true
+    }
+
+    fn allocate(&mut self, rank: LsaRank, bytes: u64, name: &str) -> Result<Address, DriverError> {
+        // Empty ones get an address of their own, too.
+        let address = self.sim.memory.allocate_named(rank.index(), bytes.max(1), 256, MemoryType::Coarse, name)?;
+        Ok(Address(address))
+    }
+
+    fn free(&mut self, _: LsaRank, address: Address) -> Result<(), DriverError> {
+        self.sim.memory.free(address.0).then_some(()).ok_or_else(|| refused("is asked to free what it never allocated"))
+    }
+
+    fn write(&mut self, _: LsaRank, address: Address, bytes: &[u8]) -> Result<(), DriverError> {
+        Ok(self.sim.memory.host_write(address.0, bytes)?)
+    }
+
+    fn read(&mut self, _: LsaRank, address: Address, bytes: &mut [u8]) -> Result<(), DriverError> {
+        Ok(self.sim.memory.host_read(address.0, bytes)?)
+    }
+
+    fn window(&mut self, bytes: u64, name: &str) -> Result<Vec<WindowPart>, DriverError> {
+        let window = self.node.add_window(&mut self.sim.memory, name, bytes, self.options.windows)?;
+        let part = |(rank, handle): (&LsaRank, &u64)| WindowPart {
+            data: Address(window.part(rank.index())),
+            handle: Address(*handle),
+        };
+        Ok(self.ranks.iter().zip(&window.devices).map(part).collect())
+    }
+
+    fn free_window(&mut self, parts: &[WindowPart]) -> Result<(), DriverError> {
+        for part in parts {
+            // A window of no bytes has no memory; its place in the flat address space stays taken in any case.
+            self.sim.memory.free(part.data.0);
+            self.sim.memory.free(part.handle.0);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, code: &CodeBytes) -> Result<ModuleId, DriverError> {
+        if code.kind != CodeKind::Hsaco {
+            return Err(refused("executes AMD code objects only"));
+        }
+        if let Some(known) = self.modules.iter().position(|(known, _)| *known == code.bytes) {
+            return Ok(ModuleId(known));
+        }
+        let object = CodeObject::load(&code.bytes, self.sim.target())?;
+        let module = self.sim.add_object(object, &code.bytes)?;
+        self.modules.push((code.bytes.clone(), module));
+        Ok(ModuleId(self.modules.len() - 1))
+    }
+
+    fn kernel(&mut self, module: ModuleId, info: &KernelInfo) -> Result<KernelId, DriverError> {
+        let Some((_, module)) = self.modules.get(module.0) else { return Err(refused("never loaded this module")) };
+        self.sim.object(*module).kernel(&info.name)?.check_against(info)?;
+        self.kernels.push((*module, info.name.clone()));
+        Ok(KernelId(self.kernels.len() - 1))
+    }
+
+    fn launch(&mut self, launch: &RankLaunch<'_>) -> Result<(), DriverError> {
+        let Some((module, name)) = self.kernels.get(launch.kernel.0) else {
+            return Err(refused("never prepared this kernel"));
+        };
+        let (grid, block) = (launch.grid, launch.block);
+        let start = Start { rank: launch.rank.index(), grid, block, args: launch.args.to_vec(), dynamic_lds: 0 };
+        self.sim.launch(*module, name, start)?;
+        self.queued = true;
+        Ok(())
+    }
+
+    fn synchronise(&mut self) -> Result<(), DriverError> {
+        if std::mem::take(&mut self.queued) {
+            self.sim.run(&mut self.engines)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, _: LsaRank) -> Result<EventId, DriverError> {
+        Err(refused("has no clock"))
+    }
+
+    fn elapsed(&mut self, _: EventId, _: EventId) -> Result<f64, DriverError> {
+        Err(refused("has no clock"))
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl fmt::Debug for SimDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimDriver")
+            .field("target", &self.limits.name)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A simulated node with a communicator, which lives over several launches: [`Comm`] with what only the simulator has.
+#[derive(Debug)]
+pub struct SimNode {
+    comm: Comm,
+}
+
+impl SimNode {
+    /// A node of `ranks` chips, each with `queues` queues to each peer.
+    ///
+    /// # Errors
+    /// If the chip's engines are not known, or what the node refuses.
+    pub fn new(target: &'static Target, ranks: u32, queues: u32, options: SimOptions) -> Result<SimNode, Error> {
+        Ok(SimNode { comm: Comm::new(&SimDevice::new(target, options), ranks, queues)? })
+    }
+
+    /// Its communicator.
+    pub const fn comm(&self) -> &Comm {
+        &self.comm
+    }
+
+    /// What `use_it` finds in the simulator.
+    ///
+    /// # Errors
+    /// What `use_it` says.
+    pub fn with<R>(&self, use_it: impl FnOnce(&mut SimDriver) -> Result<R, DriverError>) -> Result<R, Error> {
+        let found = self.comm.with(|driver| driver.as_any().downcast_mut::<SimDriver>().map(use_it));
+        found.unwrap_or_else(|| Err(refused("is another"))).map_err(Error::from)
+    }
+
+    /// Instructions on memory that waves have issued so far, over all launches.
+    pub fn memory_instructions(&self) -> u64 {
+        self.with(|driver| Ok(driver.machine().memory.instructions())).unwrap_or_default()
+    }
+
+    /// Instructions that waves have executed so far, over all launches.
+    pub fn steps(&self) -> u64 {
+        self.with(|driver| Ok(driver.machine().steps())).unwrap_or_default()
+    }
+
+    /// See [`SimDriver::signal`].
+    ///
+    /// # Errors
+    /// If there is no such rank or slot.
+    pub fn signal(&self, at: u32, source: u32, queue: u32) -> Result<u64, Error> {
+        self.with(|driver| driver.signal(at, source, queue))
+    }
+
+    /// See [`SimDriver::start_queues`].
+    ///
+    /// # Errors
+    /// If the doorbell stands where no ring can be.
+    pub fn start_queues(&self, counters: Counters, fill: u32) -> Result<(), Error> {
+        self.with(|driver| driver.start_queues(counters, fill))
+    }
 
     /// Loads a code object and runs one launch of a kernel of it to its end. Its buffers are memory of this launch only.
     ///
     /// # Errors
     /// What refuses the launch, or the first fault.
-    pub fn launch(&mut self, code: &[u8], launch: &Launch<'_>) -> Result<Outcome, SimError> {
+    pub fn launch(&self, code: &CodeBytes, launch: &Launch<'_>) -> Result<Outcome, Error> {
         let prepared = self.prepare(code, launch)?;
         let instructions = self.run(&prepared)?;
-        let buffers = self.buffers(&prepared)?;
-        for (_, address, _) in prepared.placed.buffers.iter().flatten() {
-            self.sim.memory.free(*address);
-        }
-        Ok(Outcome { instructions, buffers })
+        Ok(Outcome { instructions, buffers: prepared.buffers()? })
     }
 
     /// Loads a code object and puts the buffers of a launch into memory, where they stay.
     ///
     /// # Errors
     /// What refuses the launch.
-    pub fn prepare(&mut self, code: &[u8], launch: &Launch<'_>) -> Result<Prepared, SimError> {
-        launch.check()?;
-        check_launch(launch.kernel, self.target, self.queues())?;
-        let object = CodeObject::load(code, self.target)?;
-        object.kernel(&launch.kernel.name)?.check_against(launch.kernel)?;
-        let ranks = self.node.ranks().len();
-        if launch.ranks.len() != ranks {
-            return Err(ArgError::Ranks { given: launch.ranks.len(), ranks }.into());
-        }
-        let module = match self.modules.iter().find(|(known, _)| known == code) {
-            Some((_, module)) => *module,
-            None => {
-                let module = self.sim.load(code)?;
-                self.modules.push((code.to_vec(), module));
-                module
-            }
-        };
-        Ok(Prepared { module, kernel: launch.kernel.clone(), placed: self.place(launch)? })
+    pub fn prepare(&self, code: &CodeBytes, launch: &Launch<'_>) -> Result<Prepared, Error> {
+        self.comm.prepare(code, launch)
     }
 
     /// Runs a launch to its end, on the buffers as the last one left them; the instructions that waves executed.
     ///
     /// # Errors
     /// The first fault.
-    pub fn run(&mut self, prepared: &Prepared) -> Result<u64, SimError> {
-        let Prepared { module, kernel, placed } = prepared;
-        for (name, rank, address) in &placed.totals {
-            let totals = self.totals(kernel, name, *rank)?;
-            self.sim.memory.host_write(*address, &totals)?;
-        }
-        for (rank, args) in placed.args.iter().enumerate() {
-            let (grid, block) = (kernel.grid, kernel.block);
-            let start = Start { rank: rank as u32, grid, block, args: args.clone(), dynamic_lds: 0 };
-            self.sim.launch(*module, &kernel.name, start)?;
-        }
-        let before = self.sim.steps();
-        self.sim.run(&mut self.engines)?;
-        Ok(self.sim.steps() - before)
+    pub fn run(&self, prepared: &Prepared) -> Result<u64, Error> {
+        let before = self.steps();
+        prepared.run()?;
+        Ok(self.steps() - before)
     }
 
-    /// For each rank the contents of the buffers of a launch, in the order of its arguments.
+    /// See [`Prepared::buffers`].
     ///
     /// # Errors
-    /// If they are another node's.
-    pub fn buffers(&mut self, prepared: &Prepared) -> Result<Vec<RankBuffers>, SimError> {
-        let mut all = Vec::new();
-        for buffers in &prepared.placed.buffers {
-            let mut read = Vec::new();
-            for (name, address, bytes) in buffers {
-                let mut content = vec![0; *bytes];
-                self.sim.memory.host_read(*address, &mut content)?;
-                read.push((name.clone(), content));
-            }
-            all.push(read);
-        }
-        Ok(all)
-    }
-
-    /// Puts every buffer into memory and makes the argument block of every rank.
-    fn place(&mut self, launch: &Launch<'_>) -> Result<Placed, SimError> {
-        let kernel = launch.kernel;
-        let mut placed = Placed::new(kernel, launch.ranks.len());
-        for arg in &kernel.args {
-            match arg.kind {
-                ArgKind::DevComm => {
-                    for (rank, block) in placed.args.iter_mut().enumerate() {
-                        put(kernel, arg, block, &self.node.ranks()[rank].comm().bytes())?;
-                    }
-                }
-                ArgKind::Window => self.place_window(launch, arg, &mut placed)?,
-                ArgKind::Global => {
-                    for (rank, args) in launch.ranks.iter().enumerate() {
-                        let content = args.buffer(&arg.name).unwrap_or_default();
-                        let name = format!("`{}` of rank {rank}", arg.name);
-                        let address = self.buffer(rank as u32, content, &name)?;
-                        placed.buffers[rank].push((arg.name.clone(), address, content.len()));
-                        put(kernel, arg, &mut placed.args[rank], &address.to_le_bytes())?;
-                    }
-                }
-                ArgKind::Scalar | ArgKind::Where => {
-                    for (args, block) in launch.ranks.iter().zip(&mut placed.args) {
-                        let value = args.scalar(&arg.name).unwrap_or_default().to_le_bytes();
-                        put(kernel, arg, block, &value[..(arg.bytes as usize).min(8)])?;
-                    }
-                }
-                ArgKind::Hidden => {
-                    for (rank, block) in placed.args.iter_mut().enumerate() {
-                        let totals = self.totals(kernel, &arg.name, rank as u32)?;
-                        let name = format!("`{}` of rank {rank}", arg.name);
-                        let address = self.buffer(rank as u32, &totals, &name)?;
-                        placed.totals.push((arg.name.clone(), rank as u32, address));
-                        put(kernel, arg, block, &address.to_le_bytes())?;
-                    }
-                }
-            }
-        }
-        Ok(placed)
-    }
-
-    fn place_window(&mut self, launch: &Launch<'_>, arg: &ArgInfo, placed: &mut Placed) -> Result<(), SimError> {
-        let bytes = launch.ranks.first().and_then(|args| args.buffer(&arg.name)).map_or(0, <[u8]>::len);
-        let window = self.node.add_window(&mut self.sim.memory, &arg.name, bytes as u64, self.options.windows)?;
-        for (rank, args) in launch.ranks.iter().enumerate() {
-            let part = window.part(rank as u32);
-            self.sim.memory.host_write(part, args.buffer(&arg.name).unwrap_or_default())?;
-            placed.buffers[rank].push((arg.name.clone(), part, bytes));
-            put(launch.kernel, arg, &mut placed.args[rank], &window.devices[rank].to_le_bytes())?;
-        }
-        Ok(())
-    }
-
-    /// A buffer with content; empty ones get an address of their own, too.
-    fn buffer(&mut self, rank: u32, content: &[u8], name: &str) -> Result<u64, SimError> {
-        let bytes = (content.len() as u64).max(1);
-        let address = self.sim.memory.allocate_named(rank, bytes, 256, MemoryType::Coarse, name)?;
-        self.sim.memory.host_write(address, content)?;
-        Ok(address)
-    }
-
-    /// What earlier launches raised: for each source rank the value of the slot that the signal of this table counts in.
-    fn totals(&mut self, kernel: &KernelInfo, table: &str, rank: u32) -> Result<Vec<u8>, SimError> {
-        // The compiler calls the table of signal `s` `s_base`, made unique by more letters.
-        let signals = kernel.signals.iter().filter(|signal| table.starts_with(&format!("{}_base", signal.name)));
-        let signal = signals.max_by_key(|signal| signal.name.len());
-        let mut totals = vec![0; TOTALS * mori_abi::SIGNAL_BYTES as usize];
-        let Some(signal) = signal else { return Ok(totals) };
-        for (source, slot) in
-            totals.chunks_exact_mut(mori_abi::SIGNAL_BYTES as usize).take(self.node.ranks().len()).enumerate()
-        {
-            let value = self.node.signal(&mut self.sim.memory, rank, source as u32, signal.queue)?;
-            slot.copy_from_slice(&value.to_le_bytes());
-        }
-        Ok(totals)
+    /// What the memory says.
+    pub fn buffers(&self, prepared: &Prepared) -> Result<Vec<RankBuffers>, Error> {
+        prepared.buffers()
     }
 }
 
-impl std::fmt::Debug for SimNode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SimNode")
-            .field("target", &self.target.name)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A launch in memory.
-#[derive(Debug)]
-struct Placed {
-    /// For each rank the argument block.
-    args: Vec<Vec<u8>>,
-    /// For each rank the buffers: name, address, bytes.
-    buffers: Vec<Vec<(String, u64, usize)>>,
-    /// Tables of signal totals: name, rank, address. They are filled when the launch starts.
-    totals: Vec<(String, u32, u64)>,
-}
-
-impl Placed {
-    fn new(kernel: &KernelInfo, ranks: usize) -> Placed {
-        // An argument block is at most some KiB; a description that says more is refused where it is used.
-        let bytes = kernel.args_bytes().min(1 << 16) as usize;
-        Placed { args: vec![vec![0; bytes]; ranks], buffers: vec![Vec::new(); ranks], totals: Vec::new() }
-    }
-}
-
-/// Puts an argument into its place in the block.
-fn put(kernel: &KernelInfo, arg: &ArgInfo, block: &mut [u8], value: &[u8]) -> Result<(), ArgError> {
-    let wrong = || ArgError::Size {
-        kernel: kernel.name.clone(),
-        name: arg.name.clone(),
-        bytes: arg.bytes,
-        expected: value.len() as u32,
-    };
-    if arg.bytes as usize != value.len() {
-        return Err(wrong());
-    }
-    let at = arg.offset as usize;
-    block.get_mut(at..at + value.len()).ok_or_else(wrong)?.copy_from_slice(value);
-    Ok(())
-}
-
-/// Runs one launch on a fresh node.
+/// Runs one launch on a fresh node, and checks that the signals stand where the formulas say.
 ///
 /// # Errors
-/// As [`SimNode::new`] and [`SimNode::launch`].
+/// As [`SimNode::new`] and [`SimNode::launch`]; a signal that was raised more or less often.
 pub fn run(
     target: &'static Target,
-    code: &[u8],
+    code: &CodeBytes,
     launch: &Launch<'_>,
     options: SimOptions,
-) -> Result<Outcome, SimError> {
+) -> Result<Outcome, Error> {
+    let (node, outcome) = launched(target, code, launch, options, None)?;
+    node.comm.check_totals()?;
+    Ok(outcome)
+}
+
+/// The same, with virtual times and, if it is wanted, a trace.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_timed(
+    target: &'static Target,
+    code: &CodeBytes,
+    launch: &Launch<'_>,
+    options: SimOptions,
+    trace: bool,
+) -> Result<(Outcome, Vec<RankTime>, Option<Trace>), Error> {
+    let (node, outcome) = launched(target, code, launch, options, Some(trace))?;
+    node.comm.check_totals()?;
+    let (times, trace) = node.with(|driver| Ok((driver.times(), driver.take_trace())))?;
+    Ok((outcome, times, trace))
+}
+
+/// One launch on a fresh node, which keeps virtual time if `trace` says so.
+fn launched(
+    target: &'static Target,
+    code: &CodeBytes,
+    launch: &Launch<'_>,
+    options: SimOptions,
+    trace: Option<bool>,
+) -> Result<(SimNode, Outcome), Error> {
     launch.check()?;
-    let facts = target.sdma.as_ref().ok_or(SimError::Target(target.name))?;
+    let facts = target.sdma.as_ref().ok_or_else(|| no_engines(target))?;
     let queues = options.queues.unwrap_or_else(|| launch.kernel.min_queues.max(facts.default_queues));
-    let mut node = SimNode::new(target, launch.ranks.len() as u32, queues, options)?;
-    node.launch(code, launch)
+    let node = SimNode::new(target, launch.ranks.len() as u32, queues, options)?;
+    if let Some(trace) = trace {
+        node.with(|driver| Ok(driver.keep_time(trace)))?;
+    }
+    let outcome = node.launch(code, launch)?;
+    Ok((node, outcome))
 }

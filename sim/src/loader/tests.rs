@@ -286,6 +286,7 @@ fn the_artifact_must_describe_the_object() {
         lds_bytes: 128,
         min_queues: 0,
         signals: vec![],
+        signals_by_hand: false,
     };
     let kernel = object.kernel("scale").unwrap();
     assert_eq!(kernel.check_against(&info), Ok(()));

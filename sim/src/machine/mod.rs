@@ -30,6 +30,7 @@ mod step;
 mod tests;
 #[cfg(test)]
 mod tests12;
+mod time;
 
 use std::collections::BTreeMap;
 
@@ -193,6 +194,11 @@ impl Sim {
     /// Its configuration.
     pub const fn config(&self) -> &SimConfig {
         &self.config
+    }
+
+    /// The chip.
+    pub const fn target(&self) -> &'static Target {
+        self.target
     }
 
     /// Instructions executed so far.
