@@ -18,3 +18,4 @@ mod sim_launches;
 mod sim_machine;
 mod stages;
 mod suggest;
+mod virtual_time;

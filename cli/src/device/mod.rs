@@ -17,7 +17,7 @@ use crate::Compiled;
 pub use cuda::Cuda;
 pub use lanes::{Lanes, accesses};
 pub use reference::Reference;
-pub use sim::Sim;
+pub use sim::{Sim, Timed, Times};
 
 /// Something that runs kernels.
 pub trait Device: Sync {

@@ -14,6 +14,7 @@ use tilewright_sim::loader::CodeObject;
 use tilewright_sim::machine::{Launch as Start, ModuleId as SimModule, Sim, SimConfig};
 use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::{Counters, EngineSet, Node};
+use tilewright_sim::time::{RankTime, Trace};
 use tilewright_target::Target;
 
 use super::{Launch, Outcome, RankBuffers};
@@ -94,6 +95,10 @@ pub struct SimDriver {
     /// Module and name of the kernels that were asked for.
     kernels: Vec<(SimModule, String)>,
     queued: bool,
+    /// Whether virtual time is kept.
+    timed: bool,
+    /// Ranks and their virtual times, in picoseconds.
+    points: Vec<(LsaRank, u64)>,
 }
 
 impl SimDriver {
@@ -114,12 +119,31 @@ impl SimDriver {
             modules: Vec::new(),
             kernels: Vec::new(),
             queued: false,
+            timed: false,
+            points: Vec::new(),
         })
     }
 
     /// The machine: memory, steps, what runs.
     pub const fn machine(&self) -> &Sim {
         &self.sim
+    }
+
+    /// Keeps virtual time from now on, with a trace if that is wanted; false if nobody knows what things cost on this chip.
+    /// Between launches only.
+    pub fn keep_time(&mut self, trace: bool) -> bool {
+        self.timed = self.sim.keep_time(&self.engines, trace);
+        self.timed
+    }
+
+    /// Virtual times of the ranks, over all launches since they are kept.
+    pub fn times(&self) -> Vec<RankTime> {
+        self.sim.times()
+    }
+
+    /// The trace of all launches since times are kept, if one was wanted; recording ends.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.sim.take_trace(&self.engines)
     }
 
     /// Where the node's structures are.
@@ -263,12 +287,24 @@ impl Driver for SimDriver {
         Ok(())
     }
 
-    fn record(&mut self, _: LsaRank) -> Result<EventId, DriverError> {
-        Err(refused("has no clock"))
+    /// Virtual time, which begins with the first point. The machine runs up to here: a point lies behind what was enqueued
+    /// before, and when that is nobody knows before it has run.
+    fn record(&mut self, rank: LsaRank) -> Result<EventId, DriverError> {
+        self.synchronise()?;
+        if !self.timed && !self.keep_time(false) {
+            return Err(refused("keeps no virtual time for this chip: nobody knows what things cost on it"));
+        }
+        let times = self.sim.times();
+        let now = times.iter().find(|time| time.rank == rank.index()).map_or(0, |time| time.end);
+        self.points.push((rank, now));
+        Ok(EventId(self.points.len() - 1))
     }
 
-    fn elapsed(&mut self, _: EventId, _: EventId) -> Result<f64, DriverError> {
-        Err(refused("has no clock"))
+    fn elapsed(&mut self, from: EventId, to: EventId) -> Result<f64, DriverError> {
+        match (self.points.get(from.0), self.points.get(to.0)) {
+            (Some((rank, from)), Some((other, to))) if rank == other => Ok((*to as f64 - *from as f64) / 1e6),
+            _ => Err(refused("measures between two events of one rank")),
+        }
     }
 
     fn as_any(&mut self) -> &mut dyn Any {
@@ -387,11 +423,43 @@ pub fn run(
     launch: &Launch<'_>,
     options: SimOptions,
 ) -> Result<Outcome, Error> {
+    let (node, outcome) = launched(target, code, launch, options, None)?;
+    node.comm.check_totals()?;
+    Ok(outcome)
+}
+
+/// The same, with virtual times and, if it is wanted, a trace.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_timed(
+    target: &'static Target,
+    code: &CodeBytes,
+    launch: &Launch<'_>,
+    options: SimOptions,
+    trace: bool,
+) -> Result<(Outcome, Vec<RankTime>, Option<Trace>), Error> {
+    let (node, outcome) = launched(target, code, launch, options, Some(trace))?;
+    node.comm.check_totals()?;
+    let (times, trace) = node.with(|driver| Ok((driver.times(), driver.take_trace())))?;
+    Ok((outcome, times, trace))
+}
+
+/// One launch on a fresh node, which keeps virtual time if `trace` says so.
+fn launched(
+    target: &'static Target,
+    code: &CodeBytes,
+    launch: &Launch<'_>,
+    options: SimOptions,
+    trace: Option<bool>,
+) -> Result<(SimNode, Outcome), Error> {
     launch.check()?;
     let facts = target.sdma.as_ref().ok_or_else(|| no_engines(target))?;
     let queues = options.queues.unwrap_or_else(|| launch.kernel.min_queues.max(facts.default_queues));
     let node = SimNode::new(target, launch.ranks.len() as u32, queues, options)?;
+    if let Some(trace) = trace {
+        node.with(|driver| Ok(driver.keep_time(trace)))?;
+    }
     let outcome = node.launch(code, launch)?;
-    node.comm.check_totals()?;
-    Ok(outcome)
+    Ok((node, outcome))
 }

@@ -30,6 +30,7 @@ mod step;
 mod tests;
 #[cfg(test)]
 mod tests12;
+mod time;
 
 use std::collections::BTreeMap;
 

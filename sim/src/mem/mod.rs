@@ -71,7 +71,7 @@ pub use fault::{Access, MemFault, Verb};
 pub use host::{Arrival, Met};
 pub use lds::Lds;
 pub use operation::Pins;
-pub(crate) use operation::{Convert, Operation, What};
+pub(crate) use operation::{Convert, Operation, What, for_runs};
 pub(crate) use pending::unit;
 pub use pending::{Loaded, Pending, Port, retire, step, wait};
 pub(crate) use space::Scope;
@@ -82,6 +82,8 @@ use actor::Actors;
 use alloc::Allocations;
 use cache::Cache;
 use sync::SyncPoint;
+
+use crate::time::Timer;
 
 /// What the machine has, as far as memory is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,8 @@ pub struct Memory {
     orphans: Vec<(Unit, Box<Operation>)>,
     /// What `s_memtime` counts: instructions that touched memory.
     ticks: u64,
+    /// Virtual time, if anybody wants it.
+    pub(crate) time: Option<Box<Timer>>,
 }
 
 /// The caches of a compute unit.
@@ -166,6 +170,16 @@ impl Memory {
             version: 0,
             orphans: Vec::new(),
             ticks: 0,
+            time: None,
+        }
+    }
+
+    /// What virtual time has to do, if there is any: it may look at memory meanwhile.
+    #[inline]
+    pub(crate) fn timed(&mut self, f: impl FnOnce(&mut Timer, &Memory)) {
+        if let Some(mut timer) = self.time.take() {
+            f(&mut timer, self);
+            self.time = Some(timer);
         }
     }
 
