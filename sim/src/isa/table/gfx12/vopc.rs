@@ -167,7 +167,7 @@ rows! {
     220 VCmpxGtU64 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
     221 VCmpxNeU64 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
     222 VCmpxGeU64 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
-    253 VCmpxClassF16 <- F16 B32 | E64 "++X ++X X XX XXXX";
+    253 VCmpxClassF16 <- F16 B16 | E64 "++X ++X X XX XXXX";
     254 VCmpxClassF32 <- F32 B32 | E64 "+XX +XX X XX XXXX";
     255 VCmpxClassF64 <- F64 B32 | E64 NO_DPP "+XX +XX X XX XXXX";
 }
