@@ -15,7 +15,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tilewright_artifact::Bundle;
+use tilewright_artifact::{Bundle, RunCase};
 
 use crate::args::Args;
 use crate::devices::Found;
@@ -92,7 +92,9 @@ fn run(args: &Args) -> Result<Answer, String> {
         }
         answer.add(of_part);
     }
-    for (case, _) in bundle.cases.iter().zip(ran).filter(|(_, ran)| !ran) {
+    // What the chosen target is not allowed to run is not missed.
+    let meant = |case: &RunCase| args.target.as_ref().is_none_or(|target| case.allows(target));
+    for (case, _) in bundle.cases.iter().zip(ran).filter(|(case, ran)| !ran && meant(case)) {
         answer.not_run(&case.kernel);
     }
     Ok(answer)

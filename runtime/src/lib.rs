@@ -24,6 +24,7 @@ pub mod object;
 pub mod rank;
 pub mod signals;
 pub mod stream;
+pub mod times;
 
 pub use comm::Comm;
 pub use driver::{Address, Device, DeviceKind, Driver};

@@ -9,6 +9,7 @@
 //! | [`machine`] | GPUs, dispatch, schedules, barriers, deadlocks: the loop, and the model of time |
 //! | [`mem`] | memory, caches, late completion, happens-before, the checks |
 //! | [`sdma`], [`node`] | engines and their rings; ranks, windows, communicators |
+//! | [`time`] | virtual time by the cost tables, and traces of it |
 //! | [`fault`] | what can go wrong, and where |
 //!
 //! Strictly: operations complete late and in any order that the hardware allows, so that a missing wait, fence, barrier or
@@ -29,6 +30,7 @@ pub mod mem;
 pub mod node;
 pub mod rng;
 pub mod sdma;
+pub mod time;
 pub mod wave;
 
 pub use loader::{CodeObject, LoadError};

@@ -138,6 +138,8 @@ pub struct SdmaCosts {
     pub two_puts_two_queues_bytes_per_ns: Fact<u32>,
     /// Picoseconds that a wait packet adds to the put behind it when its condition already holds.
     pub satisfied_wait_ps: Fact<u64>,
+    /// Picoseconds of one atomic: what a signalled copy adds to the copy before it.
+    pub atomic_ps: Fact<u64>,
     /// Posts per doorbell at which batching pays best: (least, most).
     pub batch_sweet_spot: Fact<(u32, u32)>,
     /// Bytes per nanosecond of a gather by CUs in local memory.
@@ -212,6 +214,38 @@ impl CuCosts {
     }
 }
 
+/// What the instructions of one wave cost in the simulator's virtual time, in cycles of [`CuCosts::clock_mhz`].
+///
+/// Coarse on purpose: waves do not slow each other down, and what memory takes depends on its kind only. The figures of
+/// uncached memory are such that a post costs what [`SdmaCosts::issue_same_queue`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaveCosts {
+    /// From one instruction of a wave to its next one.
+    pub instruction: Fact<u32>,
+    /// From the last wave's arrival at a barrier until all go on.
+    pub barrier: Fact<u32>,
+    /// From a scalar load to its result.
+    pub scalar_load: Fact<u32>,
+    /// From an LDS access to its result.
+    pub shared: Fact<u32>,
+    /// From a plain access of the rank's own memory to its result.
+    pub global: Fact<u32>,
+    /// What a peer's memory adds to any access.
+    pub remote: Fact<u32>,
+    /// From a load, or an atomic that returns, to its result: uncached memory, or past the caches at agent scope.
+    pub uncached_load: Fact<u32>,
+    /// From a load at system scope to its result: what polls of signals take.
+    pub system_load: Fact<u32>,
+    /// From a load of a queue's read position, which an engine writes, to its result.
+    pub read_position: Fact<u32>,
+    /// From a store of uncached memory, or past the caches, until it is acknowledged.
+    pub uncached_store: Fact<u32>,
+    /// What each run of lanes with neighbouring addresses takes of the path to uncached memory.
+    pub uncached_run: Fact<u32>,
+    /// The same at a scope that goes past the caches, and for atomics.
+    pub scoped_run: Fact<u32>,
+}
+
 /// All cost figures of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostTable {
@@ -219,6 +253,8 @@ pub struct CostTable {
     pub sdma: Option<SdmaCosts>,
     /// Compute units.
     pub cu: CuCosts,
+    /// Instructions of a wave; `None` where no simulator executes them.
+    pub wave: Option<WaveCosts>,
 }
 
 #[cfg(test)]

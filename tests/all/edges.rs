@@ -20,6 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("tilewright-sim", &["tilewright-target", "tilewright-artifact"]),
     ("tilewright-runtime", &["tilewright-target", "tilewright-artifact", "tilewright-sim"]),
     ("tilewright", ALL),
+    ("tilewright-runner", &["tilewright-target", "tilewright-artifact", "tilewright-runtime"]),
     ("tilewright-testing", &["tilewright"]),
     ("tilewright-tests", ALL),
     ("tilewright-benches", ALL),

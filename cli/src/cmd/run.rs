@@ -1,11 +1,14 @@
 //! `tilewright run`: compiles, runs the run blocks, compares with the reference interpreter, and says how each copy went.
 
+mod times;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tilewright_artifact::checked_line;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
-use tilewright_ir::{Module, Run};
+use tilewright_ir::{Kernel, Module, ParamTy, Run, Space};
+use tilewright_runtime::times::summary;
 use tilewright_target::Target;
 
 use super::arrays::{self, Array};
@@ -13,7 +16,7 @@ use super::runs::{self, allows};
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
 use crate::backend::Want;
 use crate::checked::{Checked, Trial, check};
-use crate::device::{DEVICES, Device, default_device, device, unchecked};
+use crate::device::{DEVICES, Device, Timed, Times, default_device, device, unchecked};
 use crate::session::Session;
 use crate::{Compiled, files, report};
 
@@ -28,7 +31,8 @@ pub(super) struct Args {
     /// Run on this many ranks, whatever the run blocks say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     ranks: Option<u32>,
-    /// What runs the kernel: sim, lanes or reference [default: sim on AMD targets, lanes on others]
+    /// What runs the kernel: sim, lanes, reference or cuda [default: sim on AMD targets; on others cuda where there is a GPU
+    /// that fits, else lanes]
     #[arg(long, value_name = "DEVICE", value_parser = parse_device)]
     device: Option<DeviceArg>,
     /// Seed of scheduling and of completion times
@@ -49,6 +53,9 @@ pub(super) struct Args {
     /// Give a launch up after this many statements or instructions, over all ranks and blocks
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS)]
     max_steps: u64,
+    /// Write what happened when, in virtual time, as a trace for ui.perfetto.dev; of the first seed, on sim
+    #[arg(long, value_name = "OUT")]
+    trace: Option<PathBuf>,
     /// Fill a buffer from a file, in place of what the run blocks say: its shape, or with one more axis of ranks in front
     #[arg(long = "in", value_name = "NAME=FILE.npy", value_parser = arrays::parse)]
     inputs: Vec<Array>,
@@ -86,7 +93,7 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
     super::check_sdma_debug(args.sdma_debug, target)?;
-    let device = choose_device(args, target)?;
+    let device = choose_device(args, &module, target, session)?;
     if args.sdma_debug && device.name() != "sim" {
         return Err(Stop::Usage(format!("--sdma-debug is in the machine code, which {} does not run", device.name())));
     }
@@ -94,14 +101,23 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         let (seed, seeds) = (args.seed, args.seeds);
         return Err(Stop::Usage(format!("--seed {seed} with --seeds {seeds} goes beyond the last seed, {}", u64::MAX)));
     }
+    if args.trace.is_some() && device.name() != "sim" {
+        return Err(Stop::Usage(format!(
+            "--trace is of the simulator's virtual time, which {} has none of",
+            device.name()
+        )));
+    }
     let part = runs::runnable(&module, target);
     let runs = arrays::with_inputs(&part, &args.inputs)?;
     arrays::check_outputs(&part, &args.inputs, &args.outputs)?;
     let compiled =
         input.compile_part(session, part, target, (Want::finished(target), true, args.sdma_debug), &mut ())?;
-    let outcomes = run_all((args, device), &input, (&compiled, &runs), session)?;
+    let mut outcomes = run_all((args, device), &input, (&compiled, &runs), session)?;
     for outcome in &outcomes {
         arrays::write(&args.outputs, &compiled, outcome.run, &outcome.checked)?;
+    }
+    if let Some(path) = &args.trace {
+        times::write_trace(path, (&input.name, args.seed), &compiled, &mut outcomes, session)?;
     }
     let text = if args.json {
         as_json((args, device), &input, &compiled, &outcomes)
@@ -136,8 +152,22 @@ fn choose_target(asked: Option<&'static Target>, module: &Module, file: &str) ->
 }
 
 /// The device that was asked for, or that of the target; without its checks if that was asked for.
-fn choose_device(args: &Args, target: &Target) -> Result<&'static dyn Device, Stop> {
-    let device = args.device.map_or_else(|| default_device(target), |arg| arg.0);
+fn choose_device(
+    args: &Args,
+    module: &Module,
+    target: &Target,
+    session: &mut Session,
+) -> Result<&'static dyn Device, Stop> {
+    let device = match args.device {
+        Some(arg) => arg.0,
+        None => {
+            let (device, why) = default_device(target, runs::runnable(module, target).kernels().any(takes_peers));
+            if let Some(why) = why {
+                session.say(&format!("note: run on {}: {why}\n", device.name()));
+            }
+            device
+        }
+    };
     if !args.unchecked {
         return Ok(device);
     }
@@ -146,10 +176,21 @@ fn choose_device(args: &Args, target: &Target) -> Result<&'static dyn Device, St
     unchecked(device).ok_or_else(without)
 }
 
+/// Does the kernel take a communicator or windows?
+fn takes_peers(kernel: &Kernel) -> bool {
+    kernel.params.iter().any(|param| match &param.ty {
+        ParamTy::DevComm => true,
+        ParamTy::Buffer(ty) => ty.space == Space::Window,
+        ParamTy::Scalar(_) => false,
+    })
+}
+
 /// What came of one run block: over all seeds.
 struct Outcome<'a> {
     run: &'a Run,
     checked: Checked,
+    /// Of the first seed.
+    times: Times,
 }
 
 fn run_all<'a>(
@@ -164,11 +205,15 @@ fn run_all<'a>(
     let mut failed = false;
     let mut progress = session.progress(args.seeds.saturating_mul(runs.len() as u64), "seeds");
     for run in runs {
-        let mut last = None;
+        let (mut last, mut times) = (None, Times::default());
         for seed in args.seed..=args.seed.saturating_add(args.seeds - 1) {
             let (ranks, max_steps) = (args.ranks, args.max_steps);
             let trial = Trial { run, ranks, seed, max_steps, npy: &npy, alone: args.alone };
-            let checked = check(compiled, device, &trial);
+            // What one seed takes stands for all: nothing of it is chance but who comes first.
+            let timed = (device.name() == "sim" && seed == args.seed)
+                .then(|| Timed::new(!args.unchecked, args.trace.is_some()));
+            let checked = check(compiled, timed.as_ref().map_or(device, |timed| timed), &trial);
+            times = timed.map_or(times, |timed| timed.take());
             progress.step();
             match checked {
                 Ok(checked) => {
@@ -187,7 +232,7 @@ fn run_all<'a>(
                 }
             }
         }
-        outcomes.extend(last.map(|checked| Outcome { run, checked }));
+        outcomes.extend(last.map(|checked| Outcome { run, checked, times }));
     }
     if failed { Err(Stop::Told) } else { Ok(outcomes) }
 }
@@ -195,7 +240,7 @@ fn run_all<'a>(
 /// The copy report, then a line for each run block.
 fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
     let mut out = report::table(compiled, &input.name);
-    for Outcome { run, checked } in outcomes {
+    for Outcome { run, checked, times } in outcomes {
         let against = match (device.name(), args.alone) {
             ("reference", _) => "by the reference",
             (_, true) => "alone",
@@ -205,6 +250,7 @@ fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
         let how = format!("{} {against}, {seeds}", device.name());
         let (bytes, ranks) = (checked.bytes, u64::from(checked.ranks));
         out.push_str(&checked_line(bytes, ranks, run.kernel.as_str(), compiled.target.name, &how));
+        out.push_str(&summary(compiled.target, &times.ranks));
     }
     out
 }
@@ -212,8 +258,13 @@ fn as_text((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
 fn as_json((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compiled, outcomes: &[Outcome]) -> String {
     let runs: Vec<_> = outcomes
         .iter()
-        .map(|Outcome { run, checked }| {
-            json!({ "kernel": run.kernel.as_str(), "ranks": checked.ranks, "bytes": checked.bytes, "ok": true })
+        .map(|Outcome { run, checked, times }| {
+            let mut about =
+                json!({ "kernel": run.kernel.as_str(), "ranks": checked.ranks, "bytes": checked.bytes, "ok": true });
+            if !times.ranks.is_empty() {
+                about["virtual_time"] = times::json(&times.ranks);
+            }
+            about
         })
         .collect();
     let all = json!({

@@ -1,14 +1,19 @@
 //! The simulator: the linked code object of an AMD target, instruction by instruction and packet by packet.
 
+use std::sync::Mutex;
+
+use indexmap::IndexMap;
 use tilewright_artifact::{CodeBytes, CodeKind};
 use tilewright_ir::interp::{LaunchInput, LaunchOutput, where_lookup};
 use tilewright_ir::{Code, Diagnostic, Name, Span};
-use tilewright_runtime::device::sim::{SimOptions, run};
-use tilewright_runtime::device::{Launch, RankArgs};
+use tilewright_runtime::device::sim::{SimOptions, run, run_timed};
+use tilewright_runtime::device::{Launch, Outcome, RankArgs, RankBuffers};
 use tilewright_runtime::{DriverError, Error, SignalError};
 use tilewright_sim::fault::{Fault, FaultKind};
 use tilewright_sim::mem::MemFault;
 use tilewright_sim::sdma::EngineFaultKind;
+use tilewright_sim::time::{RankTime, Trace};
+use tilewright_target::Target;
 
 use super::{Device, missing};
 use crate::{Compiled, bundle};
@@ -30,29 +35,88 @@ impl Device for Sim {
     }
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
-        let lowered = compiled.lowered.kernel(kernel.as_str()).ok_or_else(|| missing(kernel))?;
-        let span = lowered.span;
-        let refuse = |message: String| Diagnostic::error(Code::TARGET_REFUSES, span, message);
-        let object = compiled.made.as_ref().and_then(|made| made.object.as_ref());
-        let object = object.ok_or_else(|| {
-            let message = format!("the simulator needs a code object, and none was made for {}", compiled.target.name);
-            refuse(message).help("run it with `--device lanes`")
-        })?;
-        let info = bundle::describe(lowered, compiled, &where_lookup(input)).map_err(refuse)?;
-        let ranks: Vec<RankArgs> = (0..input.ranks as usize).map(|rank| rank_args(input, rank)).collect();
-        let launch = Launch { kernel: &info, ranks: &ranks };
-        let options =
-            SimOptions { seed: input.seed, checks: self.checks, max_steps: input.max_steps, ..SimOptions::default() };
-        let code = CodeBytes { kind: CodeKind::Hsaco, bytes: object.clone() };
-        let outcome = run(compiled.target, &code, &launch, options).map_err(|e| diagnostic(compiled, span, e))?;
-        let keep = |(name, bytes): (String, Vec<u8>)| (Name::new(&name), bytes);
-        let buffers = outcome.buffers.into_iter().map(|rank| rank.into_iter().map(keep).collect());
-        Ok(LaunchOutput { buffers: buffers.collect(), warnings: Vec::new(), steps: outcome.instructions })
+        launch(compiled, kernel, input, self.checks, |target, code, launch, options| run(target, code, launch, options))
     }
 }
 
+/// What a launch took in virtual time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    /// The ranks that ran anything.
+    pub ranks: Vec<RankTime>,
+    /// What happened when, if that was wanted.
+    pub trace: Option<Trace>,
+}
+
+/// The device `sim` with virtual time.
+#[derive(Debug)]
+pub struct Timed {
+    checks: bool,
+    trace: bool,
+    /// Of the last launch.
+    found: Mutex<Times>,
+}
+
+impl Timed {
+    /// With the checks or without them, with a trace or without it.
+    pub fn new(checks: bool, trace: bool) -> Timed {
+        Timed { checks, trace, found: Mutex::default() }
+    }
+
+    /// The times of the last launch.
+    pub fn take(&self) -> Times {
+        self.found.lock().map(|mut found| std::mem::take(&mut *found)).unwrap_or_default()
+    }
+}
+
+impl Device for Timed {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn summary(&self) -> &'static str {
+        "simulator of the machine code, with virtual time"
+    }
+
+    fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
+        launch(compiled, kernel, input, self.checks, |target, code, launch, options| {
+            let (outcome, ranks, trace) = run_timed(target, code, launch, options, self.trace)?;
+            if let Ok(mut found) = self.found.lock() {
+                *found = Times { ranks, trace };
+            }
+            Ok(outcome)
+        })
+    }
+}
+
+/// Runs a launch through `run`, from the compile's terms to the simulator's and back.
+fn launch(
+    compiled: &Compiled,
+    kernel: &Name,
+    input: &LaunchInput,
+    checks: bool,
+    run: impl FnOnce(&'static Target, &CodeBytes, &Launch<'_>, SimOptions) -> Result<Outcome, Error>,
+) -> Result<LaunchOutput, Diagnostic> {
+    let lowered = compiled.lowered.kernel(kernel.as_str()).ok_or_else(|| missing(kernel))?;
+    let span = lowered.span;
+    let refuse = |message: String| Diagnostic::error(Code::TARGET_REFUSES, span, message);
+    let object = compiled.made.as_ref().and_then(|made| made.object.as_ref());
+    let object = object.ok_or_else(|| {
+        let message = format!("the simulator needs a code object, and none was made for {}", compiled.target.name);
+        refuse(message).help("run it with `--device lanes`")
+    })?;
+    let info = bundle::describe(lowered, compiled, &where_lookup(input)).map_err(refuse)?;
+    let ranks: Vec<RankArgs> = (0..input.ranks as usize).map(|rank| rank_args(input, rank)).collect();
+    let launch = Launch { kernel: &info, ranks: &ranks };
+    let options = SimOptions { seed: input.seed, checks, max_steps: input.max_steps, ..SimOptions::default() };
+    let code = CodeBytes { kind: CodeKind::Hsaco, bytes: object.clone() };
+    let outcome = run(compiled.target, &code, &launch, options).map_err(|e| diagnostic(compiled, span, e))?;
+    let buffers = outcome.buffers.into_iter().map(named);
+    Ok(LaunchOutput { buffers: buffers.collect(), warnings: Vec::new(), steps: outcome.instructions })
+}
+
 /// The arguments of one rank by name.
-fn rank_args(input: &LaunchInput, rank: usize) -> RankArgs {
+pub(super) fn rank_args(input: &LaunchInput, rank: usize) -> RankArgs {
     let buffers = input.buffers.get(rank).into_iter().flatten();
     let scalars = input.scalars.get(rank).into_iter().flatten().map(|(name, bits)| (name.to_string(), *bits));
     let wheres = input.wheres.iter().map(|(name, value)| (name.to_string(), *value as u64));
@@ -60,6 +124,11 @@ fn rank_args(input: &LaunchInput, rank: usize) -> RankArgs {
         buffers: buffers.map(|(name, bytes)| (name.to_string(), bytes.clone())).collect(),
         scalars: scalars.chain(wheres).collect(),
     }
+}
+
+/// The buffers of one rank as outputs are compared.
+pub(super) fn named(rank: RankBuffers) -> IndexMap<Name, Vec<u8>> {
+    rank.into_iter().map(|(name, bytes)| (Name::new(&name), bytes)).collect()
 }
 
 /// What went wrong, at its line of the source.

@@ -14,6 +14,7 @@ use tilewright_sim::loader::CodeObject;
 use tilewright_sim::machine::{Launch as Start, ModuleId as SimModule, Sim, SimConfig};
 use tilewright_sim::mem::MemoryType;
 use tilewright_sim::node::{Counters, EngineSet, Node};
+use tilewright_sim::time::{RankTime, Trace};
 use tilewright_target::Target;
 
 use super::{Launch, Outcome, RankBuffers};
@@ -120,6 +121,22 @@ impl SimDriver {
     /// The machine: memory, steps, what runs.
     pub const fn machine(&self) -> &Sim {
         &self.sim
+    }
+
+    /// Keeps virtual time from now on, with a trace if that is wanted; false if nobody knows what things cost on this chip.
+    /// Between launches only.
+    pub fn keep_time(&mut self, trace: bool) -> bool {
+        self.sim.keep_time(&self.engines, trace)
+    }
+
+    /// Virtual times of the ranks, over all launches since they are kept.
+    pub fn times(&self) -> Vec<RankTime> {
+        self.sim.times()
+    }
+
+    /// The trace of all launches since times are kept, if one was wanted; recording ends.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.sim.take_trace(&self.engines)
     }
 
     /// Where the node's structures are.
@@ -387,11 +404,43 @@ pub fn run(
     launch: &Launch<'_>,
     options: SimOptions,
 ) -> Result<Outcome, Error> {
+    let (node, outcome) = launched(target, code, launch, options, None)?;
+    node.comm.check_totals()?;
+    Ok(outcome)
+}
+
+/// The same, with virtual times and, if it is wanted, a trace.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_timed(
+    target: &'static Target,
+    code: &CodeBytes,
+    launch: &Launch<'_>,
+    options: SimOptions,
+    trace: bool,
+) -> Result<(Outcome, Vec<RankTime>, Option<Trace>), Error> {
+    let (node, outcome) = launched(target, code, launch, options, Some(trace))?;
+    node.comm.check_totals()?;
+    let (times, trace) = node.with(|driver| Ok((driver.times(), driver.take_trace())))?;
+    Ok((outcome, times, trace))
+}
+
+/// One launch on a fresh node, which keeps virtual time if `trace` says so.
+fn launched(
+    target: &'static Target,
+    code: &CodeBytes,
+    launch: &Launch<'_>,
+    options: SimOptions,
+    trace: Option<bool>,
+) -> Result<(SimNode, Outcome), Error> {
     launch.check()?;
     let facts = target.sdma.as_ref().ok_or_else(|| no_engines(target))?;
     let queues = options.queues.unwrap_or_else(|| launch.kernel.min_queues.max(facts.default_queues));
     let node = SimNode::new(target, launch.ranks.len() as u32, queues, options)?;
+    if let Some(trace) = trace {
+        node.with(|driver| Ok(driver.keep_time(trace)))?;
+    }
     let outcome = node.launch(code, launch)?;
-    node.comm.check_totals()?;
-    Ok(outcome)
+    Ok((node, outcome))
 }

@@ -358,6 +358,9 @@ impl Sim {
         let running = &mut self.launches[index];
         if running.next == 0 {
             self.memory.begin_launch(running.launch.rank);
+            if let Some(timer) = &mut self.memory.time {
+                timer.begin_launch(running.launch.rank);
+            }
         }
         let id = running.group_id(running.next);
         running.next += 1;
@@ -387,7 +390,7 @@ impl Sim {
             let scratch = kernel.descriptor.private_segment_bytes;
             // Waves that ended leave their register and operation memory to others.
             let spare = self.spare_waves.pop();
-            let (state, pending) = match spare {
+            let (state, mut pending) = match spare {
                 Some(Wave { state, mut pending, .. }) => {
                     pending.renew(scratch, self.config.checks);
                     (state.vgprs, pending)
@@ -395,6 +398,9 @@ impl Sim {
                 None => (Vec::new(), Pending::new(scratch, self.config.checks)),
             };
             let state = initial(running, &kernel.descriptor, wave_id, state);
+            if let Some(timer) = &mut self.memory.time {
+                pending.clock = timer.begin_wave(rank, id, wave);
+            }
             waves.push(Wave {
                 state,
                 pending,

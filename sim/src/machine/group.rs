@@ -55,6 +55,7 @@ impl Wave {
             return Err(Fault::new(FaultKind::Barrier { text: inst.to_string(), what }));
         }
         self.at_barrier = AtBarrier::Arrived(arrival);
+        self.pending.clock.arrive();
         Ok(())
     }
 
@@ -76,6 +77,7 @@ impl Wave {
                 if let Some(met) = met {
                     memory.leave(self.state.id.actor, &met, &arrival);
                 }
+                self.pending.clock.leave();
                 Ok(true)
             }
         }

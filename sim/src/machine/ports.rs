@@ -27,6 +27,11 @@ pub trait Engines {
         None
     }
 
+    /// Where engines keep their read positions.
+    fn read_positions(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// All kernels on `rank` have ended.
     ///
     /// # Errors
@@ -73,6 +78,10 @@ impl Engines for EngineSet {
 
     fn ring_address(&self, queue: crate::sdma::QueueId, position: u64) -> Option<u64> {
         EngineSet::ring_address(self, queue, position)
+    }
+
+    fn read_positions(&self) -> Vec<u64> {
+        self.all().iter().map(|engine| engine.memory().rptr).collect()
     }
 
     fn waits(&self, memory: &Memory) -> Vec<String> {

@@ -5,7 +5,7 @@
 use super::group::{AtBarrier, Group, Status};
 use super::ports::{Engines, HostEvent};
 use super::step::Run;
-use super::{Outcome, Schedule, Sim, WaveReport};
+use super::{Outcome, Schedule, Sim, WaveReport, time};
 use crate::exec::control::{self, Effect};
 use crate::exec::{ds, dual, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
@@ -114,6 +114,7 @@ impl Sim {
         let checks = self.config.checks;
         // The orderly schedules do not let chance end a turn, and one wave to its end sleeps through its own turn.
         let by_chance = matches!(self.config.schedule, Schedule::Random { .. });
+        let timed = self.memory.time.is_some();
         let sleeps = !matches!(self.config.schedule, Schedule::Sequential { .. });
         let Group { waves, lds, .. } = group;
         let wave = &mut waves[wave];
@@ -151,6 +152,9 @@ impl Sim {
                 }
                 continue;
             }
+            if timed {
+                time::charge(&mut self.memory, wave, || module.line(pc.wrapping_sub(running.base)));
+            }
             let mut port = Port {
                 wave: &mut wave.state,
                 pending: &mut wave.pending,
@@ -177,8 +181,14 @@ impl Sim {
                             }
                             mem::wait(&mut port, &limits)?;
                         }
-                        Effect::Yield if sleeps => return Ok(TurnEnd::Yielded),
-                        Effect::Yield => {}
+                        Effect::Yield => {
+                            if timed {
+                                time::sleep(&mut port, &step.inst);
+                            }
+                            if sleeps {
+                                return Ok(TurnEnd::Yielded);
+                            }
+                        }
                         Effect::Arrive | Effect::Barrier => {
                             let arrival = self.memory.arrive(wave.state.id.actor);
                             wave.arrive(arrival, &step.inst).map_err(|f| f.pc(pc))?;
@@ -195,6 +205,9 @@ impl Sim {
                             }
                         }
                         Effect::End => {
+                            if timed {
+                                time::end_wave(&mut port, &running.name);
+                            }
                             mem::retire(&mut port)?;
                             wave.status = Status::Ended;
                             return Ok(TurnEnd::Stopped);
@@ -224,6 +237,9 @@ impl Sim {
                 running.live -= 1;
                 let (rank, lds) = (running.launch.rank, running.lds_bytes);
                 self.load_unit(rank, group.cu, group.waves.len() as u32, lds, false);
+                if let Some(timer) = &mut self.memory.time {
+                    timer.left_room(rank, group.waves.iter().map(|wave| wave.pending.clock.at).max().unwrap_or(0));
+                }
                 self.spare_waves.extend(group.waves);
                 self.free_slots.push(slot);
                 self.room = true;
@@ -239,6 +255,9 @@ impl Sim {
         let Some(group) = self.groups[slot].as_mut() else { return };
         let Some(arrivals) = group.arrivals() else { return };
         let met = self.memory.barrier(&arrivals);
+        if let Some(timer) = &self.memory.time {
+            time::barrier(timer, &mut group.waves);
+        }
         for (index, wave) in group.waves.iter_mut().enumerate() {
             let AtBarrier::Arrived(arrival) = std::mem::take(&mut wave.at_barrier) else { continue };
             if wave.status == Status::Barrier {
@@ -361,6 +380,9 @@ impl Sim {
             return Ok(());
         }
         engines.node_ended(&mut self.memory)?;
+        if let Some(timer) = &mut self.memory.time {
+            timer.rest();
+        }
         self.launches.clear();
         self.groups.clear();
         self.free_slots.clear();

@@ -32,6 +32,9 @@ impl Memory {
     pub fn engine_acquire(&mut self, engine: u32, doorbell: &Doorbell) {
         let floor = self.actors.floor;
         join_shared(&mut self.actors.get_mut(engine).seen, &doorbell.clock, floor);
+        if let Some(timer) = &mut self.time {
+            timer.ring(engine, doorbell);
+        }
     }
 
     /// Reads `out.len()` bytes.
@@ -87,6 +90,9 @@ impl Memory {
             let clock = self.actor_clock(engine);
             self.publish(address, bytes.into(), &clock, true, NO_RANK, false);
         }
+        if let Some(timer) = &mut self.time {
+            timer.engine_wrote(engine, address, bytes.into(), false);
+        }
         Ok(())
     }
 
@@ -112,6 +118,9 @@ impl Memory {
         if self.config.checks {
             let clock = self.actor_clock(engine);
             self.publish(address, bytes.into(), &clock, true, NO_RANK, true);
+        }
+        if let Some(timer) = &mut self.time {
+            timer.engine_wrote(engine, address, bytes.into(), true);
         }
         Ok(old)
     }

@@ -71,16 +71,19 @@ pub use fault::{Access, MemFault, Verb};
 pub use host::{Arrival, Met};
 pub use lds::Lds;
 pub use operation::Pins;
-pub(crate) use operation::{Convert, Operation, What};
+pub(crate) use operation::{Convert, Operation, What, for_runs};
 pub(crate) use pending::unit;
 pub use pending::{Loaded, Pending, Port, retire, step, wait};
 pub(crate) use space::Scope;
 pub use sync::Doorbell;
 
+use crate::wave::Generation;
 use actor::Actors;
 use alloc::Allocations;
 use cache::Cache;
 use sync::SyncPoint;
+
+use crate::time::Timer;
 
 /// What the machine has, as far as memory is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,11 +92,13 @@ pub struct MemoryConfig {
     pub xcds: u32,
     /// Whether initialisation and races are checked. Bounds always are.
     pub checks: bool,
+    /// Whose instructions the messages name.
+    pub generation: Generation,
 }
 
 impl Default for MemoryConfig {
     fn default() -> Self {
-        Self { xcds: 2, checks: true }
+        Self { xcds: 2, checks: true, generation: Generation::Gfx9 }
     }
 }
 
@@ -129,6 +134,8 @@ pub struct Memory {
     orphans: Vec<(Unit, Box<Operation>)>,
     /// What `s_memtime` counts: instructions that touched memory.
     ticks: u64,
+    /// Virtual time, if anybody wants it.
+    pub(crate) time: Option<Box<Timer>>,
 }
 
 /// The caches of a compute unit.
@@ -163,6 +170,16 @@ impl Memory {
             version: 0,
             orphans: Vec::new(),
             ticks: 0,
+            time: None,
+        }
+    }
+
+    /// What virtual time has to do, if there is any: it may look at memory meanwhile.
+    #[inline]
+    pub(crate) fn timed(&mut self, f: impl FnOnce(&mut Timer, &Memory)) {
+        if let Some(mut timer) = self.time.take() {
+            f(&mut timer, self);
+            self.time = Some(timer);
         }
     }
 

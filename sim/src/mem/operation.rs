@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::AtomicOp;
 use super::clock::Clock;
 use super::space::Scope;
+use crate::time::OpTime;
 use crate::wave::{CounterSet, LANES};
 
 /// Registers that an operation reads: scalar ones as a set, vector ones as (first, count).
@@ -104,6 +105,8 @@ pub(crate) struct Operation {
     /// Global bytes that it touches lie from `low` to before `high`; LDS bytes likewise.
     pub(crate) range: (u64, u64),
     pub(crate) lds_range: (u64, u64),
+    /// When, in virtual time; all zero without it.
+    pub(crate) time: OpTime,
 }
 
 impl Default for Operation {
@@ -135,6 +138,7 @@ impl Default for Operation {
             learned: None,
             range: (0, 0),
             lds_range: (0, 0),
+            time: OpTime::default(),
         }
     }
 }
@@ -149,7 +153,7 @@ impl Operation {
         (self.dst, self.dst_dwords, self.scalar, self.undefined, self.to_lds) = (0, 0, false, [0; 4], None);
         (self.counted, self.pins, self.in_order, self.done) = (CounterSet::default(), Pins::default(), false, false);
         (self.memory_tick, self.local_tick, self.clock, self.learned) = (0, 0, None, None);
-        (self.range, self.lds_range) = ((0, 0), (0, 0));
+        (self.range, self.lds_range, self.time) = ((0, 0), (0, 0), OpTime::default());
     }
 
     /// Lanes that do anything.

@@ -10,6 +10,7 @@ use super::perform::extend;
 use super::{Memory, Unit};
 use crate::fault::Exec;
 use crate::rng::Rng;
+use crate::time::WaveClock;
 use crate::wave::{Counter, CounterSet, Generation, LANES, Limits, WaveState};
 
 /// What an instruction that touches memory may use.
@@ -55,6 +56,8 @@ pub struct Pending {
     pub(super) scratch: Scratch,
     /// The last load of global memory.
     last_load: Option<Loaded>,
+    /// The wave's virtual time.
+    pub(crate) clock: WaveClock,
 }
 
 impl Pending {
@@ -88,6 +91,12 @@ impl Pending {
     /// The last load of global memory: what a wave that goes round in a loop polls.
     pub const fn last_load(&self) -> Option<Loaded> {
         self.last_load
+    }
+
+    /// When the last operation in flight that changes memory is complete, in virtual time.
+    pub(crate) fn last_store(&self) -> u64 {
+        let stores = self.queue.iter().filter(|op| op.writes_global() || op.what == What::WriteBack);
+        stores.map(|op| op.time.at).max().unwrap_or(0)
     }
 
     /// An operation to fill in.
@@ -138,6 +147,9 @@ impl Port<'_> {
             op.pins = self.pins;
             pin(self.wave, &op.pins);
         }
+        let unit = unit(self.wave);
+        let clock = &mut self.pending.clock;
+        self.memory.timed(|timer, memory| timer.issue(clock, &mut op, unit, memory));
         if op.delivers() {
             let (first, count) = (usize::from(op.dst), usize::from(op.dst_dwords));
             match op.scalar {
@@ -196,6 +208,9 @@ impl Port<'_> {
             return self.unpin();
         }
         self.force(index);
+        if let Some(timer) = &mut self.memory.time {
+            timer.retired(&mut self.pending.clock, &mut self.pending.queue[index]);
+        }
         self.uncount(index, counter);
         if !self.pending.queue[index].counted.is_over() {
             return;

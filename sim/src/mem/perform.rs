@@ -177,6 +177,7 @@ impl Memory {
             What::WriteBack if op.scope.through() => self.write_back(unit),
             _ => {}
         }
+        self.timed(|timer, memory| timer.performed(unit, op, memory));
     }
 
     fn perform_load(&mut self, unit: Unit, op: &mut Operation) {
@@ -253,7 +254,14 @@ impl Memory {
             let clock = op.clock.clone().filter(|_| system).unwrap_or_default();
             let value = word(&op.data, 0, op.dwords(), lane);
             let (address, bytes) = (op.address[lane], op.bytes as u32);
-            self.doorbells.push_back(Doorbell { address, value, bytes, actor: unit.actor, clock });
+            self.doorbells.push_back(Doorbell {
+                address,
+                value,
+                bytes,
+                actor: unit.actor,
+                clock,
+                time: op.time.stamp(),
+            });
         }
     }
 

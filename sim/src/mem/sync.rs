@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::Memory;
 use super::clock::{Clock, join_shared};
+use crate::time::Stamp;
 
 /// A rank that no wave is on: engines and the host are outside every agent.
 pub(super) const NO_RANK: u32 = u32::MAX;
@@ -42,6 +43,8 @@ pub struct Doorbell {
     pub actor: u32,
     /// What the engine may rely on: empty if the store had less than system scope.
     pub clock: Rc<Clock>,
+    /// When, in virtual time.
+    pub time: Stamp,
 }
 
 impl Memory {

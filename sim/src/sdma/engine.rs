@@ -173,6 +173,9 @@ impl Engine {
         let progress = self.advance(&mut running, memory, rng, now);
         match progress {
             Ok(Progress::Done) => {
+                if let Packet::Poll { addr, .. } = running.packet {
+                    memory.waited(self.by(), addr);
+                }
                 self.finish(&running);
                 Ok(Moved::Yes)
             }
@@ -252,6 +255,7 @@ impl Engine {
                 Ok(decoded) => break decoded,
             }
         };
+        memory.begins(self.by(), self.id, self.position, &decoded.packet);
         self.running = Some(Running::new(decoded, dwords));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! What must hold here: engines go below all caches; nothing but this file knows how.
 
-use super::{By, EngineMemory};
+use super::{By, EngineMemory, Packet, QueueId};
 use crate::fault::Exec;
 use crate::mem::{AtomicOp, Memory};
 
@@ -43,5 +43,13 @@ impl EngineMemory for Memory {
 
     fn add(&mut self, by: By, address: u64, operand: u64) -> Exec<u64> {
         self.engine_atomic(by.actor, by.packet, address, AtomicOp::Add, operand, 0, 8)
+    }
+
+    fn begins(&mut self, by: By, queue: QueueId, position: u64, packet: &Packet) {
+        self.timed(|timer, memory| timer.begin_packet((by.actor, queue), position, packet, memory));
+    }
+
+    fn waited(&mut self, by: By, address: u64) {
+        self.timed(|timer, _| timer.finish_wait(by.actor, address));
     }
 }

@@ -96,4 +96,10 @@ pub trait EngineMemory {
     /// # Errors
     /// As [`EngineMemory::read`].
     fn add(&mut self, by: By, address: u64, operand: u64) -> Exec<u64>;
+
+    /// The engine of `queue` begins with a packet at `position`; for virtual time.
+    fn begins(&mut self, _by: By, _queue: QueueId, _position: u64, _packet: &Packet) {}
+
+    /// A wait on `address` is over; for virtual time.
+    fn waited(&mut self, _by: By, _address: u64) {}
 }

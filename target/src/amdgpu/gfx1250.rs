@@ -5,7 +5,7 @@
 
 use super::gfx950::{ISSUE_SAME_QUEUE, ISSUE_SPREAD};
 use super::{ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
-use crate::cost::{BandwidthPoint, CostTable, CuCosts, Fact, SdmaClock, SdmaCosts};
+use crate::cost::{BandwidthPoint, CostTable, CuCosts, Fact, SdmaClock, SdmaCosts, WaveCosts};
 use crate::feature::Features;
 use crate::record::{AmdFacts, ElfFacts, Target, Vendor, WaitCounters};
 use crate::sdma::{self, CopyLimit, PostedDwords, SdmaFacts};
@@ -49,7 +49,7 @@ pub static GFX1250: Target = Target {
         permlane_swap: false,         // hw 4: gfx950
     },
     sdma: Some(SDMA),
-    costs: CostTable { sdma: Some(SDMA_COSTS), cu: CU_COSTS },
+    costs: CostTable { sdma: Some(SDMA_COSTS), cu: CU_COSTS, wave: Some(WAVE_COSTS) },
     elf: Some(ElfFacts {
         machine: ELF_MACHINE,
         os_abi: ELF_OS_ABI,
@@ -108,6 +108,7 @@ const SDMA_COSTS: SdmaCosts = SdmaCosts {
     broadcast_local_bytes_per_ns: Fact::unmeasured(1_810, SCALED),
     two_puts_two_queues_bytes_per_ns: Fact::unmeasured(3_250, SCALED),
     satisfied_wait_ps: Fact::unmeasured(1_600_000, STAND_IN),
+    atomic_ps: Fact::unmeasured(1_810_000, STAND_IN),
     batch_sweet_spot: Fact::unmeasured((8, 16), STAND_IN),
     local_gather_bytes_per_ns: Fact::unmeasured(7_000, STAND_IN),
 };
@@ -120,4 +121,19 @@ const CU_COSTS: CuCosts = CuCosts {
     shared_issue_cycles: Fact::unmeasured(1, UNKNOWN),
     shared_bytes_per_cycle: Fact::unmeasured(128, UNKNOWN),
     matrix_issue_cycles: Fact::unmeasured(1, "no such instruction on this chip"),
+};
+
+const WAVE_COSTS: WaveCosts = WaveCosts {
+    instruction: Fact::unmeasured(1, "a wave of 32 lanes issues in one cycle on a 32-lane SIMD"),
+    barrier: Fact::unmeasured(32, UNKNOWN),
+    scalar_load: Fact::unmeasured(160, UNKNOWN),
+    shared: Fact::unmeasured(64, UNKNOWN),
+    global: Fact::unmeasured(800, UNKNOWN),
+    remote: Fact::unmeasured(1200, UNKNOWN),
+    uncached_load: Fact::unmeasured(400, STAND_IN),
+    system_load: Fact::unmeasured(2000, STAND_IN),
+    read_position: Fact::unmeasured(2600, STAND_IN),
+    uncached_store: Fact::unmeasured(170, STAND_IN),
+    uncached_run: Fact::unmeasured(6, STAND_IN),
+    scoped_run: Fact::unmeasured(30, STAND_IN),
 };

@@ -3,7 +3,7 @@
 //! What must hold here: one record, every field with its source. The SDMA engines take the packets of gfx950; nobody in our
 //! sources measured this chip's, so gfx950's figures stand in and say so.
 
-use super::gfx950::{BANDWIDTH, ISSUE_SAME_QUEUE, ISSUE_SPREAD, LATENCY, SDMA, STREAMING};
+use super::gfx950::{BANDWIDTH, ISSUE_SAME_QUEUE, ISSUE_SPREAD, LATENCY, SDMA, STREAMING, WAVE_COSTS};
 use super::{CDNA, CDNA_FEATURES, ELF_ABI_VERSION, ELF_MACHINE, ELF_OS_ABI};
 use crate::cost::{CostTable, CuCosts, Fact, SdmaCosts};
 use crate::feature::Features;
@@ -44,7 +44,7 @@ pub static GFX942: Target = Target {
         permlane_swap: false,         // hw 4: gfx950
     },
     sdma: Some(SDMA), // hw 1: one table for both chips; mori sends 0x3fffffe0 bytes on both
-    costs: CostTable { sdma: Some(SDMA_COSTS), cu: CU_COSTS },
+    costs: CostTable { sdma: Some(SDMA_COSTS), cu: CU_COSTS, wave: Some(WAVE_COSTS) },
     elf: Some(ElfFacts {
         machine: ELF_MACHINE,
         os_abi: ELF_OS_ABI,
@@ -66,6 +66,7 @@ const SDMA_COSTS: SdmaCosts = SdmaCosts {
     broadcast_local_bytes_per_ns: Fact::unmeasured(68, STAND_IN),
     two_puts_two_queues_bytes_per_ns: Fact::unmeasured(122, STAND_IN),
     satisfied_wait_ps: Fact::unmeasured(1_600_000, STAND_IN),
+    atomic_ps: Fact::unmeasured(1_810_000, STAND_IN),
     batch_sweet_spot: Fact::unmeasured((8, 16), STAND_IN),
     // gfx950's 7 TB/s scaled by HBM bandwidth, 5.3 to 8 TB/s (hw 6).
     local_gather_bytes_per_ns: Fact::unmeasured(4_600, "gfx950's figure scaled by HBM bandwidth"),

@@ -39,7 +39,7 @@ pub static SM_90A: Target = Target {
         permlane_swap: false,
     },
     sdma: None, // copy engines cannot be driven from a kernel
-    costs: CostTable { sdma: None, cu: CU_COSTS },
+    costs: CostTable { sdma: None, cu: CU_COSTS, wave: None },
     elf: None,
     amd: None,
     ptx: Some(PtxFacts {

@@ -20,8 +20,9 @@ pub use provider::Provider;
 
 use tilewright_artifact::{CodeBytes, CodeKind};
 
+use crate::comm::Comm;
 use crate::driver::{Device, DeviceKind, Driver};
-use crate::error::DriverError;
+use crate::error::{DriverError, Error};
 
 /// The GPUs that HIP finds.
 #[derive(Debug)]
@@ -68,6 +69,21 @@ impl HipDevice {
     /// The chip of each GPU, as the target table names it.
     pub fn archs(&self) -> impl Iterator<Item = &str> {
         self.gpus.iter().map(|(arch, _)| arch.as_str())
+    }
+}
+
+impl Comm {
+    /// A communicator that mori's host library made for this program: one entry for each rank that lives in this process,
+    /// ascending. Windows that were registered with it are taken with [`Comm::adopt_window`]. The communicator stays the
+    /// program's, and must outlive this one. It may have run other kernels before, but none may run now, on any rank: the
+    /// totals of its signals are read here.
+    ///
+    /// # Errors
+    /// If the bytes cannot be `ccoDevComm`s of one node, or what HIP says.
+    pub fn from_mori(ranks: Vec<MoriRank>) -> Result<Comm, Error> {
+        let comm = Comm::with_driver(Box::new(HipDriver::from_mori(ranks)?));
+        comm.read_totals()?;
+        Ok(comm)
     }
 }
 
