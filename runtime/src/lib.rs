@@ -28,6 +28,9 @@ pub mod signals;
 pub mod stream;
 pub mod times;
 
+#[cfg(test)]
+mod tests;
+
 pub use comm::Comm;
 pub use driver::{Address, Device, DeviceKind, Driver};
 pub use error::{CallError, DriverError, Error};
