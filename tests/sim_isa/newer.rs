@@ -1,6 +1,6 @@
 //! Where LLVM 22.1's disassembler takes more than gfx1250 has, shows something else than it read, or ends the process.
 
-use tilewright_sim::isa::table::LITERAL;
+use tilewright_sim::isa::table::{LITERAL, TIED};
 use tilewright_sim::isa::{DecodeError, Format, Inst, Lanes, Op, Operand, Why};
 
 /// Instructions that the decoder does not list.
@@ -37,6 +37,7 @@ pub(crate) fn laxer(error: &DecodeError, text: &str) -> Option<&'static str> {
         Why::Operand if reads(&["s_movrel", "s_rfe", "s_set_pc", "s_swap_pc"]) => {
             Some("an aperture or a condition as the register to read")
         }
+        Why::Operand if reads(&["v_cmp_"]) && w >> 7 & 1 != 0 => Some("an aperture or a condition as the mask"),
         Why::Operand if reads(&["v_s_"]) => Some("a condition as the destination"),
         Why::Operand if text.contains(", exec") && w >> 26 == 0x3b => Some("EXEC as an address"),
         _ => None,
@@ -48,21 +49,26 @@ pub(crate) fn llvm_misreads(inst: &Inst) -> bool {
     // A literal that belongs to the instruction, or a dword of lanes beside a destination that is also a source, is taken
     // for the code of a constant.
     let constant = |value: u32| (128..256).contains(&value);
-    let vector = inst.mnemonic().starts_with('v');
     let mut halves = [Some(*inst), inst.second()].into_iter().flatten();
-    let fused = vector
-        && halves.any(|half| {
-            half.row.has(LITERAL)
-                && half.src.iter().any(|source| matches!(source, Operand::Literal(value) if constant(*value)))
-        });
+    let fused = halves.any(|half| {
+        half.row.has(LITERAL)
+            && half.src.iter().any(|source| matches!(source, Operand::Literal(value) if constant(*value)))
+    });
+    let tied = inst.keeps_dst() || inst.row.has(TIED);
+    let small = |operand: &Operand| matches!(operand, Operand::InlineInt(_) | Operand::InlineFloat(_));
     let lanes = match inst.mods.lanes {
-        Lanes::Dpp(dpp) => constant(dpp.ctrl.into()) && inst.keeps_dst(),
-        Lanes::Dpp8(dpp) => constant(dpp.lanes) && (inst.keeps_dst() || inst.src.contains(&inst.dst)),
+        Lanes::Dpp(dpp) => tied && constant(dpp.ctrl.into()),
+        Lanes::Dpp8(dpp) => tied && constant(dpp.lanes),
         _ => false,
     };
+    // With lanes and a destination that is a source, it shows the codes of constants.
+    let codes = tied && inst.mods.lanes != Lanes::Plain && inst.src[1..3].iter().any(small);
     // The bars of an absolute value run to the end of the sources.
     let bars = inst.op == Op::VCndmaskB32 && inst.format == Format::Vop2 && inst.mods.abs & 2 != 0;
-    fused || lanes || bars
+    // Constants of no type, and literals of packed halves.
+    let packed = matches!(inst.op, Op::VCvtPkFp8F16 | Op::VCvtPkBf8F16 | Op::VPkFmacF16)
+        && (small(&inst.src[0]) || matches!(inst.src[0], Operand::Literal(_)));
+    fused || lanes || codes || bars || packed
 }
 
 /// Words on which LLVM ends the process. None is an instruction.

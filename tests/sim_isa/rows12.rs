@@ -60,50 +60,32 @@ fn tables() -> Vec<(Format, &'static [Row])> {
 /// The forms of a row.
 fn forms(format: Format, row: &Row) -> Vec<Form> {
     let literal = row.src[0] != Ty::None && !row.has(REGISTER_ONLY) && !row.has(NO_LITERAL) && !row.has(IMM);
-    let wide = literal && row.src.iter().take(2).any(|ty| matches!(ty, Ty::B64 | Ty::F64)) && !row.has(LITERAL);
-    let first = |wanted: Ty| row.src[0] == wanted;
-    let wide = wide && (first(Ty::B64) || first(Ty::F64));
+    // A literal of 64 bits that belongs to the instruction leaves no place for another.
+    let literal = literal && !(row.has(LITERAL) && row.dst == Ty::F64);
+    let wide = literal && matches!(row.src[0], Ty::B64 | Ty::F64);
+    let lanes = !row.has(NO_DPP);
     let base = match format {
         Format::Vopc => 0,
         Format::Vop2 => 0x100,
         Format::Vop1 => 0x180,
         Format::Vop3 => 0,
         Format::Sop2 | Format::Sop1 | Format::Sopc => {
-            return [(true, Form::Plain), (literal, Form::Literal), (wide, Form::Wide)]
-                .into_iter()
-                .filter_map(|(has, form)| has.then_some(form))
-                .collect();
+            return those(&[(true, Form::Plain), (literal, Form::Literal), (wide, Form::Wide)]);
         }
         Format::Vop3p => {
-            let lanes = !row.has(NO_DPP);
-            return [
+            return those(&[
                 (true, Form::Long(0)),
                 (true, Form::LongLiteral(0)),
                 (lanes, Form::LongDpp16(0)),
                 (lanes, Form::LongDpp8(0)),
-            ]
-            .into_iter()
-            .filter_map(|(has, form)| has.then_some(form))
-            .collect();
+            ]);
         }
-        Format::Vopd => {
-            let places = [(DUAL_X, false), (DUAL_Y, true)];
-            let both = places.into_iter().filter(|(flag, _)| row.has(*flag)).map(|(_, second)| second);
-            return both
-                .flat_map(|second| [false, true].map(|long| Form::Dual { second, long }))
-                .filter(|form| match form {
-                    // The short form has four bits for the first opcode.
-                    Form::Dual { second, long: false } => !row.has(LONG_ONLY) && (*second || row.code < 16),
-                    _ => !row.has(LITERAL),
-                })
-                .collect();
-        }
+        Format::Vopd => return dual_forms(row),
         _ => return vec![Form::Plain],
     };
-    let lanes = !row.has(NO_DPP);
     let (short, long) = (format != Format::Vop3, format == Format::Vop3 || row.has(E64));
     let long_literal = literal && row.src.iter().all(|ty| ty.dwords() < 3);
-    [
+    those(&[
         (short, Form::Plain),
         (short && literal, Form::Literal),
         (short && wide, Form::Wide),
@@ -113,10 +95,25 @@ fn forms(format: Format, row: &Row) -> Vec<Form> {
         (long && long_literal, Form::LongLiteral(base)),
         (long && lanes, Form::LongDpp16(base)),
         (long && lanes, Form::LongDpp8(base)),
-    ]
-    .into_iter()
-    .filter_map(|(has, form)| has.then_some(form))
-    .collect()
+    ])
+}
+
+/// The forms that there are.
+fn those(forms: &[(bool, Form)]) -> Vec<Form> {
+    forms.iter().filter(|(there, _)| *there).map(|(_, form)| *form).collect()
+}
+
+/// First or second, in 64 or 96 bits.
+fn dual_forms(row: &Row) -> Vec<Form> {
+    let (long, short) = (!row.has(LITERAL), !row.has(LONG_ONLY));
+    // The short form has four bits for the first opcode.
+    let first = row.has(DUAL_X);
+    those(&[
+        (first && long, Form::Dual { second: false, long: true }),
+        (first && short && row.code < 16, Form::Dual { second: false, long: false }),
+        (row.has(DUAL_Y) && long, Form::Dual { second: true, long: true }),
+        (row.has(DUAL_Y) && short, Form::Dual { second: true, long: false }),
+    ])
 }
 
 /// A scalar register at which a tuple of `dwords` dwords may begin.
@@ -148,7 +145,7 @@ fn source(random: &mut Random, row: &Row, i: usize, low: bool) -> u32 {
         Ty::M32 => scalar_register(random, 1),
         Ty::S32 => scalar_source(random, 1),
         _ if row.has(NO_VGPR) => scalar_source(random, 1),
-        _ if i == 0 && row.has(REGISTER_ONLY) || ty.dwords() > 2 || random.below(2) == 0 => {
+        _ if row.has(REGISTER_ONLY) || ty.dwords() > 2 || random.below(2) == 0 => {
             256 + vector_register(random, ty.dwords(), half)
         }
         _ => scalar_source(random, ty.dwords()),

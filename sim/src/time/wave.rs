@@ -311,7 +311,10 @@ fn close_line(trace: &mut super::record::Recorder, lane: u32, clock: &WaveClock,
     if clock.at <= clock.line_since {
         return;
     }
-    let name = trace.line(line).map_or_else(String::new, |(file, number)| format!("{file}:{number}"));
+    let name = trace.line(line).map_or_else(String::new, |(file, number)| {
+        let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        format!("{file}:{number}")
+    });
     let (start, end, kind) = (clock.line_since, clock.at, SliceKind::Line);
     trace.slice(lane, Slice { start, end, name, kind, address: None, line: Some(line) });
 }
