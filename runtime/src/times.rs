@@ -20,7 +20,8 @@ pub fn summary(target: &Target, times: &[RankTime]) -> String {
     let heads = ["rank", "time", "waves", "instructions", "in polls", "packets", "engines busy", "sent"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     for rank in times {
-        let (packets, busy) = rank.queues.iter().fold((0, 0), |(n, busy), queue| (n + queue.packets, busy + queue.busy));
+        let (packets, busy) =
+            rank.queues.iter().fold((0, 0), |(n, busy), queue| (n + queue.packets, busy + queue.busy));
         rows.push(vec![
             rank.rank.to_string(),
             time(rank.end - rank.start),
@@ -61,7 +62,8 @@ mod tests {
 
     #[test]
     fn a_rank_is_a_line() {
-        let queue = |peer| QueueTime { queue: QueueId { rank: 0, peer, queue: 0 }, packets: 2, busy: 4_000_000, end: 9 };
+        let queue =
+            |peer| QueueTime { queue: QueueId { rank: 0, peer, queue: 0 }, packets: 2, busy: 4_000_000, end: 9 };
         let link = |to, bytes| LinkTime { to, bytes, busy: 0 };
         let mut rank = RankTime {
             rank: 0,
@@ -75,7 +77,10 @@ mod tests {
         };
         let text = summary(&tilewright_target::GFX950, &[rank.clone()]);
         let line = text.lines().nth(2).expect("a rank");
-        assert_eq!(line, "  0     11.0 us  1      120           500 ps    4        8.00 us       64 B each to ranks 1, 2");
+        assert_eq!(
+            line,
+            "  0     11.0 us  1      120           500 ps    4        8.00 us       64 B each to ranks 1, 2"
+        );
         assert!(text.starts_with("virtual time, by figures measured on gfx950"), "{text}");
         assert!(summary(&tilewright_target::GFX942, &[rank.clone()]).contains("nobody measured"));
         rank.links = vec![link(1, 64), link(2, 32)];

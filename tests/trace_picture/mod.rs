@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Pixels: left of the rows, the rows, and their parts.
 const LEFT: f64 = 190.0;
-const WIDTH: f64 = 900.0;
+const WIDTH: f64 = 1150.0;
 const ROW: f64 = 20.0;
 const BAR: f64 = 16.0;
 const MARGIN: f64 = 16.0;
@@ -105,7 +105,12 @@ impl<'a> Trace<'a> {
         let mut y = MARGIN + 34.0;
         let top = y;
         for (process, name) in &self.processes {
-            let _ = writeln!(body, "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">{}</text>", y + 13.0, escape(name));
+            let _ = writeln!(
+                body,
+                "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">{}</text>",
+                y + 13.0,
+                escape(name)
+            );
             let mut rows: Vec<(&Lane, &mut Row<'_>)> =
                 self.rows.iter_mut().filter(|(lane, row)| lane.0 == *process && !row.slices.is_empty()).collect();
             rows.sort_by_key(|(lane, row)| (row.order, **lane));

@@ -101,7 +101,10 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         return Err(Stop::Usage(format!("--seed {seed} with --seeds {seeds} goes beyond the last seed, {}", u64::MAX)));
     }
     if args.trace.is_some() && device.name() != "sim" {
-        return Err(Stop::Usage(format!("--trace is of the simulator's virtual time, which {} has none of", device.name())));
+        return Err(Stop::Usage(format!(
+            "--trace is of the simulator's virtual time, which {} has none of",
+            device.name()
+        )));
     }
     let part = runs::runnable(&module, target);
     let runs = arrays::with_inputs(&part, &args.inputs)?;
@@ -232,7 +235,8 @@ fn as_json((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
     let runs: Vec<_> = outcomes
         .iter()
         .map(|Outcome { run, checked, times }| {
-            let mut about = json!({ "kernel": run.kernel.as_str(), "ranks": checked.ranks, "bytes": checked.bytes, "ok": true });
+            let mut about =
+                json!({ "kernel": run.kernel.as_str(), "ranks": checked.ranks, "bytes": checked.bytes, "ok": true });
             if !times.ranks.is_empty() {
                 about["virtual_time"] = times::json(&times.ranks);
             }

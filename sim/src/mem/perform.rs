@@ -254,7 +254,14 @@ impl Memory {
             let clock = op.clock.clone().filter(|_| system).unwrap_or_default();
             let value = word(&op.data, 0, op.dwords(), lane);
             let (address, bytes) = (op.address[lane], op.bytes as u32);
-            self.doorbells.push_back(Doorbell { address, value, bytes, actor: unit.actor, clock, time: op.time.stamp() });
+            self.doorbells.push_back(Doorbell {
+                address,
+                value,
+                bytes,
+                actor: unit.actor,
+                clock,
+                time: op.time.stamp(),
+            });
         }
     }
 
