@@ -83,7 +83,7 @@ pub(crate) fn refuse_early(kernel: &Kernel, target: &Target) -> Option<Diagnosti
     let why = format!("kernel `{}` uses signals between ranks, which {} does not have yet", kernel.name, target.name);
     Some(
         Diagnostic::error(Code::TARGET_REFUSES, signal?, why)
-            .help("compile it for gfx942 or gfx950; windows without signals compile for every target"),
+            .help("compile it for an AMD target with copy engines (gfx942, gfx950, gfx1250); windows without signals compile for every target"),
     )
 }
 

@@ -1,6 +1,7 @@
 //! What this machine has that can run a bundle's code.
 
 use tilewright_artifact::Part;
+use tilewright_runtime::device::cuda::CudaDevice;
 use tilewright_runtime::device::sim::{SimDevice, SimOptions};
 use tilewright_runtime::{Comm, Device, Error};
 use tilewright_target::{TARGETS, Target, Vendor};
@@ -108,10 +109,24 @@ impl Choice {
 
 /// NVIDIA GPUs.
 fn cuda() -> Result<Box<dyn Device>, String> {
-    Err("cuda: TODO".to_owned())
+    let device = CudaDevice::new().map_err(|why| why.to_string())?;
+    Ok(Box::new(device))
 }
 
-/// AMD GPUs.
+/// AMD GPUs, with the library that makes communicators, if the environment names one.
+#[cfg(feature = "hip")]
 fn hip() -> Result<Box<dyn Device>, String> {
-    Err("hip: this program was built without HIP (cargo feature `hip`)".to_owned())
+    use tilewright_runtime::device::hip::{HipDevice, Provider};
+    let mut device = HipDevice::find().map_err(|why| why.to_string())?;
+    if let Some(path) = std::env::var_os("TILEWRIGHT_COMM").filter(|path| !path.is_empty()) {
+        let provider = Provider::named_by_user(std::path::Path::new(&path)).map_err(|why| why.to_string())?;
+        device = device.with_provider(provider);
+    }
+    Ok(Box::new(device))
+}
+
+/// AMD GPUs, of which a program without HIP sees nothing.
+#[cfg(not(feature = "hip"))]
+fn hip() -> Result<Box<dyn Device>, String> {
+    Err("no hip device: this program was built without HIP (cargo feature `hip`)".to_owned())
 }

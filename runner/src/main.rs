@@ -15,7 +15,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tilewright_artifact::Bundle;
+use tilewright_artifact::{Bundle, RunCase};
 
 use crate::args::Args;
 use crate::devices::Found;
@@ -34,14 +34,15 @@ fn main() -> ExitCode {
         Ok(answer) => {
             let text = if args.json { answer.json() } else { answer.text() };
             if let Err(why) = print(&text) {
-                say(&format!("cannot write to standard output: {why}"));
+                say("error", &format!("cannot write to standard output: {why}"));
                 return ExitCode::FAILURE;
             }
-            answer.faults().for_each(say);
+            answer.notes().for_each(|note| say("note", &note));
+            answer.faults().for_each(|fault| say("error", fault));
             if answer.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(why) => {
-            say(&why);
+            say("error", &why);
             ExitCode::FAILURE
         }
     }
@@ -56,8 +57,9 @@ fn print(text: &str) -> Result<(), std::io::Error> {
     }
 }
 
-fn say(why: &str) {
-    let _ = writeln!(std::io::stderr(), "error: {why}");
+/// Words to standard error; nobody can be told if that fails.
+fn say(kind: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "{kind}: {why}");
 }
 
 /// Runs what fits.
@@ -92,7 +94,9 @@ fn run(args: &Args) -> Result<Answer, String> {
         }
         answer.add(of_part);
     }
-    for (case, _) in bundle.cases.iter().zip(ran).filter(|(_, ran)| !ran) {
+    // What the chosen target is not allowed to run is not missed.
+    let meant = |case: &RunCase| args.target.as_ref().is_none_or(|target| case.allows(target));
+    for (case, _) in bundle.cases.iter().zip(ran).filter(|(case, ran)| !ran && meant(case)) {
         answer.not_run(&case.kernel);
     }
     Ok(answer)

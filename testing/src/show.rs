@@ -107,6 +107,8 @@ fn is_asm_of_interest(line: &str) -> bool {
         "scratch_",
         "ds_",
         "s_waitcnt vm",
+        "s_wait_loadcnt",
+        "s_wait_storecnt",
         "s_barrier",
         "s_endpgm",
         "ld.global",
@@ -129,6 +131,6 @@ fn is_asm_of_interest(line: &str) -> bool {
 /// The head, memory that others see, and synchronisation.
 fn is_llvm_of_interest(line: &str) -> bool {
     const WORDS: &[&str] =
-        &["store ", "load atomic", "fence ", "waitcnt", "barrier", "atomicrmw", "cmpxchg", "define", "ret "];
+        &["store ", "load atomic", "fence ", "waitcnt", "s.wait.", "barrier", "atomicrmw", "cmpxchg", "define", "ret "];
     WORDS.iter().any(|word| line.contains(word))
 }

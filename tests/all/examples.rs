@@ -138,6 +138,7 @@ fn variants_are_those_that_the_examples_are_about() {
     };
     assert!(chosen("ring_shift.tile", "gfx950").contains(&"sdma_put"));
     assert!(chosen("ship.tile", "gfx942").contains(&"sdma_put"));
+    assert!(chosen("ship.tile", "gfx1250").contains(&"sdma_put"));
     assert!(chosen("alltoall.tile", "gfx950").contains(&"sdma_put"));
     assert!(chosen("ldmatrix_x2.tile", "sm_80").contains(&"ldstmatrix"));
     assert!(chosen("ldmatrix_trans_swizzle.tile", "sm_90a").contains(&"ldstmatrix"));

@@ -9,6 +9,7 @@ mod field_reports;
 mod held;
 mod malformed;
 mod peers;
+mod runtime;
 mod sdma_debug;
 mod sdma_failures;
 mod sdma_ops;

@@ -8,7 +8,7 @@ use tilewright::{Compiled, Options, compile_text};
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Code, Diagnostic};
 use tilewright_target::sdma::Misuse;
-use tilewright_target::{GFX942, GFX950, Target};
+use tilewright_target::{GFX942, GFX950, GFX1250, Target};
 
 use crate::common::examples;
 
@@ -125,7 +125,7 @@ const CASES: [(Misuse, u32, &str, usize, u32); 13] = [
 
 #[test]
 fn each_misuse_traps_where_it_stands() {
-    for target in [&GFX950, &GFX942] {
+    for target in [&GFX950, &GFX942, &GFX1250] {
         for (misuse, block, body, line, lane) in CASES {
             let text = kernel(block, body);
             for seed in 0..4 {
@@ -160,7 +160,7 @@ fn two_waves_that_commit_one_queue_are_found() {
 #[test]
 fn right_kernels_do_not_trap() {
     for example in examples() {
-        for target in [&GFX950, &GFX942] {
+        for target in [&GFX950, &GFX942, &GFX1250] {
             if !example.targets().iter().any(|t| t.name == target.name) {
                 continue;
             }

@@ -40,7 +40,7 @@ fn copies_come_out_as_they_went_in() {
     for (name, bytes) in [("gmem_smem.tile", 4096), ("fallback_4x6.tile", 96)] {
         let example = examples().into_iter().find(|example| example.name == name).expect(name);
         let input: Vec<u8> = (0..bytes).map(|index: u32| (index * 7 + index / 256) as u8).collect();
-        for target in ["gfx942", "gfx950"] {
+        for target in ["gfx1250", "gfx942", "gfx950"] {
             let target = lookup(target).expect("a target");
             let options = Options { want: Want::finished(target), ..Options::default() };
             let compiled = compile_text(&example.text, target, &options).expect(name);

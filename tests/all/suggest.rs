@@ -138,7 +138,7 @@ fn a_swizzle_of_small_atoms_keeps_the_matrix_instruction_away() {
 
 #[test]
 fn rows_read_by_neighbouring_lanes() {
-    for target in ["gfx942", "gfx950", "sm_80", "sm_90a"] {
+    for target in ["gfx1250", "gfx942", "gfx950", "sm_80", "sm_90a"] {
         assert!(ways(&run(ROWS, target), 1) > 1, "{target}");
         holds(ROWS, target, 1);
     }

@@ -205,8 +205,9 @@ fn a_target_has_its_own_warps_and_banks() {
     };
     column(64, "gfx950");
     column(32, "sm_90a");
+    column(32, "gfx1250");
     let eight = ["layout", "S[(8,64):(64,1)]", "--json", "--target"];
-    for (target, banks) in [("gfx950", 64), ("gfx942", 32), ("sm_90a", 32)] {
+    for (target, banks) in [("gfx1250", 64), ("gfx950", 64), ("gfx942", 32), ("sm_90a", 32)] {
         let json: Value =
             serde_json::from_str(&tilewright(&[&eight[..], &[target]].concat()).ends(0).out).expect("JSON");
         assert!(json["banks"].as_array().expect("accesses").iter().all(|a| a["banks"] == banks), "{target}: {json}");

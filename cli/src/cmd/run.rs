@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tilewright_artifact::checked_line;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
-use tilewright_ir::{Module, Run};
+use tilewright_ir::{Kernel, Module, ParamTy, Run, Space};
 use tilewright_runtime::times::summary;
 use tilewright_target::Target;
 
@@ -31,7 +31,8 @@ pub(super) struct Args {
     /// Run on this many ranks, whatever the run blocks say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     ranks: Option<u32>,
-    /// What runs the kernel: sim, lanes or reference [default: sim on AMD targets, lanes on others]
+    /// What runs the kernel: sim, lanes, reference or cuda [default: sim on AMD targets; on others cuda where there is a GPU
+    /// that fits, else lanes]
     #[arg(long, value_name = "DEVICE", value_parser = parse_device)]
     device: Option<DeviceArg>,
     /// Seed of scheduling and of completion times
@@ -92,7 +93,7 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
     super::check_sdma_debug(args.sdma_debug, target)?;
-    let device = choose_device(args, target)?;
+    let device = choose_device(args, &module, target, session)?;
     if args.sdma_debug && device.name() != "sim" {
         return Err(Stop::Usage(format!("--sdma-debug is in the machine code, which {} does not run", device.name())));
     }
@@ -151,14 +152,37 @@ fn choose_target(asked: Option<&'static Target>, module: &Module, file: &str) ->
 }
 
 /// The device that was asked for, or that of the target; without its checks if that was asked for.
-fn choose_device(args: &Args, target: &Target) -> Result<&'static dyn Device, Stop> {
-    let device = args.device.map_or_else(|| default_device(target), |arg| arg.0);
+fn choose_device(
+    args: &Args,
+    module: &Module,
+    target: &Target,
+    session: &mut Session,
+) -> Result<&'static dyn Device, Stop> {
+    let device = match args.device {
+        Some(arg) => arg.0,
+        None => {
+            let (device, why) = default_device(target, runs::runnable(module, target).kernels().any(takes_peers));
+            if let Some(why) = why {
+                session.say(&format!("note: run on {}: {why}\n", device.name()));
+            }
+            device
+        }
+    };
     if !args.unchecked {
         return Ok(device);
     }
     let without =
         || Stop::Usage(format!("--unchecked is for the simulator; {} has no checks to leave out", device.name()));
     unchecked(device).ok_or_else(without)
+}
+
+/// Does the kernel take a communicator or windows?
+fn takes_peers(kernel: &Kernel) -> bool {
+    kernel.params.iter().any(|param| match &param.ty {
+        ParamTy::DevComm => true,
+        ParamTy::Buffer(ty) => ty.space == Space::Window,
+        ParamTy::Scalar(_) => false,
+    })
 }
 
 /// What came of one run block: over all seeds.

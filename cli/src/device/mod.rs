@@ -3,6 +3,9 @@
 //! Must hold: every device takes the same launch input and leaves the same kind of output, so that any two can be
 //! compared bit by bit; memory without contents holds the same bytes on all.
 
+mod cuda;
+mod hardware;
+mod hip;
 mod lanes;
 mod reference;
 mod sim;
@@ -13,6 +16,8 @@ use tilewright_target::{Target, Vendor};
 
 use crate::Compiled;
 
+pub use cuda::Cuda;
+pub use hip::Hip;
 pub use lanes::{Lanes, accesses};
 pub use reference::Reference;
 pub use sim::{Sim, Timed, Times};
@@ -33,16 +38,21 @@ pub trait Device: Sync {
 }
 
 /// Every device.
-pub static DEVICES: &[&dyn Device] = &[&Sim { checks: true }, &Lanes, &Reference];
+pub static DEVICES: &[&dyn Device] = &[&Sim { checks: true }, &Lanes, &Reference, &Cuda, &Hip];
 
 /// The simulator without the checks that take time.
 static UNCHECKED: Sim = Sim { checks: false };
 
-/// The device of a target where none is named: what is nearest to its hardware.
-pub fn default_device(target: &Target) -> &'static dyn Device {
+/// The device of a target where none is named: what is nearest to its hardware; and, where that is not the hardware itself
+/// though it could be, one sentence why. `peers`: the kernels copy between ranks, which no CUDA device can.
+pub fn default_device(target: &Target, peers: bool) -> (&'static dyn Device, Option<String>) {
     match target.vendor {
-        Vendor::Amd => &Sim { checks: true },
-        Vendor::Nvidia => &Lanes,
+        Vendor::Amd => (&Sim { checks: true }, None),
+        Vendor::Nvidia if peers => (&Lanes, Some("kernels that copy between ranks run on no CUDA device".to_string())),
+        Vendor::Nvidia => match cuda::refusal(target) {
+            Some(why) => (&Lanes, Some(why)),
+            None => (&Cuda, None),
+        },
     }
 }
 

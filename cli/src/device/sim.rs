@@ -2,11 +2,12 @@
 
 use std::sync::Mutex;
 
+use indexmap::IndexMap;
 use tilewright_artifact::{CodeBytes, CodeKind};
 use tilewright_ir::interp::{LaunchInput, LaunchOutput, where_lookup};
 use tilewright_ir::{Code, Diagnostic, Name, Span};
 use tilewright_runtime::device::sim::{SimOptions, run, run_timed};
-use tilewright_runtime::device::{Launch, Outcome, RankArgs};
+use tilewright_runtime::device::{Launch, Outcome, RankArgs, RankBuffers};
 use tilewright_runtime::{DriverError, Error, SignalError};
 use tilewright_sim::fault::{Fault, FaultKind};
 use tilewright_sim::mem::MemFault;
@@ -110,13 +111,12 @@ fn launch(
     let options = SimOptions { seed: input.seed, checks, max_steps: input.max_steps, ..SimOptions::default() };
     let code = CodeBytes { kind: CodeKind::Hsaco, bytes: object.clone() };
     let outcome = run(compiled.target, &code, &launch, options).map_err(|e| diagnostic(compiled, span, e))?;
-    let keep = |(name, bytes): (String, Vec<u8>)| (Name::new(&name), bytes);
-    let buffers = outcome.buffers.into_iter().map(|rank| rank.into_iter().map(keep).collect());
+    let buffers = outcome.buffers.into_iter().map(named);
     Ok(LaunchOutput { buffers: buffers.collect(), warnings: Vec::new(), steps: outcome.instructions })
 }
 
 /// The arguments of one rank by name.
-fn rank_args(input: &LaunchInput, rank: usize) -> RankArgs {
+pub(super) fn rank_args(input: &LaunchInput, rank: usize) -> RankArgs {
     let buffers = input.buffers.get(rank).into_iter().flatten();
     let scalars = input.scalars.get(rank).into_iter().flatten().map(|(name, bits)| (name.to_string(), *bits));
     let wheres = input.wheres.iter().map(|(name, value)| (name.to_string(), *value as u64));
@@ -124,6 +124,11 @@ fn rank_args(input: &LaunchInput, rank: usize) -> RankArgs {
         buffers: buffers.map(|(name, bytes)| (name.to_string(), bytes.clone())).collect(),
         scalars: scalars.chain(wheres).collect(),
     }
+}
+
+/// The buffers of one rank as outputs are compared.
+pub(super) fn named(rank: RankBuffers) -> IndexMap<Name, Vec<u8>> {
+    rank.into_iter().map(|(name, bytes)| (Name::new(&name), bytes)).collect()
 }
 
 /// What went wrong, at its line of the source.

@@ -3,6 +3,7 @@
 //! What must hold here: every device takes the same [`Launch`] and leaves the same [`Outcome`], byte for byte where the kernel
 //! does not race; a launch that cannot be right is refused before anything runs.
 
+pub mod cuda;
 #[cfg(feature = "hip")]
 pub mod hip;
 pub mod sim;

@@ -80,6 +80,7 @@ const fn is_new(op: Op) -> bool {
             | Op::SWaitStorecntDscnt
             | Op::SWaitAsynccnt
             | Op::SWaitTensorcnt
+            | Op::VPipeflush
             | Op::SWaitIdle
             | Op::SWaitAlu
             | Op::SDelayAlu
@@ -94,7 +95,6 @@ const fn is_new(op: Op) -> bool {
             | Op::SSetVgprMsb
             | Op::SRoundMode
             | Op::SDenormMode
-            | Op::SVersion
             | Op::SAddPcI64
     )
 }

@@ -7,83 +7,87 @@ use crate::fault::Exec;
 use crate::isa::{Chip, Format, decode};
 use crate::mem::{Lds, Memory, MemoryConfig, MemoryType, Pending, Pins, Port, wait};
 use crate::rng::Rng;
-use crate::wave::{Counter, EXEC, Limits, M0, WaveId, WaveState};
+use crate::wave::{COUNTERS, Counter, EXEC, Generation, Limits, M0, WaveId, WaveState};
 
-struct Bench {
-    memory: Memory,
-    wave: WaveState,
+pub(super) struct Bench {
+    pub(super) memory: Memory,
+    pub(super) wave: WaveState,
     pending: Pending,
     lds: Lds,
     rng: Rng,
     /// A buffer of 4096 bytes: byte i is `i * 7`.
-    buffer: u64,
+    pub(super) buffer: u64,
     chip: Chip,
 }
 
 fn bench() -> Bench {
-    let mut memory = Memory::new(MemoryConfig::default());
+    bench_on(Chip::Gfx942)
+}
+
+pub(super) fn bench_on(chip: Chip) -> Bench {
+    bench_with(chip, true)
+}
+
+/// With or without checks.
+pub(super) fn bench_with(chip: Chip, checks: bool) -> Bench {
+    let mut memory = Memory::new(MemoryConfig { checks, ..MemoryConfig::default() });
     let buffer = memory.allocate(0, 4096, 256, MemoryType::Coarse).expect("room");
     memory.host_write(buffer, &(0..4096u32).map(|i| (i * 7) as u8).collect::<Vec<_>>()).expect("mapped");
     let actor = memory.begin_wave(0);
     let id = WaveId { actor, rank: 0, xcd: 0, cu: 0, group: 0, workgroup: [0; 3], wave: 0 };
-    let mut wave = WaveState::new(id, 16, 16, 0, 0);
+    let generation = if chip == Chip::Gfx1250 { Generation::Gfx12 } else { Generation::Gfx9 };
+    let mut wave = WaveState::new(id, 16, 16, 0, 0).with_generation(generation);
     wave.vgpr_init.fill(!0);
     wave.sgpr_init = !0;
-    Bench {
-        memory,
-        wave,
-        pending: Pending::new(64, true),
-        lds: Lds::new(1024, true),
-        rng: Rng::new(1),
-        buffer,
-        chip: Chip::Gfx942,
-    }
+    Bench { memory, wave, pending: Pending::new(64, true), lds: Lds::new(1024, true), rng: Rng::new(1), buffer, chip }
 }
 
 impl Bench {
-    fn issue(&mut self, words: [u32; 2]) -> Exec {
-        let inst = decode(&words, self.chip).expect("decodes");
-        let mut port = Port {
-            wave: &mut self.wave,
-            pending: &mut self.pending,
-            lds: &mut self.lds,
-            memory: &mut self.memory,
-            rng: &mut self.rng,
-            pins: Pins::default(),
-        };
+    pub(super) fn port(&mut self) -> Port<'_> {
+        let Self { memory, wave, pending, lds, rng, .. } = self;
+        Port { wave, pending, lds, memory, rng, pins: Pins::default() }
+    }
+
+    pub(super) fn issue(&mut self, words: impl AsRef<[u32]>) -> Exec {
+        let inst = decode(words.as_ref(), self.chip).expect("decodes");
+        let mut port = self.port();
         match inst.format {
             Format::Ds => ds::issue(&mut port, &inst, 0x40),
-            Format::Smem => smem::issue(&mut port, &inst, 0x40),
+            Format::Smem | Format::Sop1 => smem::issue(&mut port, &inst, 0x40),
             Format::Mubuf => mubuf::issue(&mut port, &inst, 0x40),
             _ => flat::issue(&mut port, &inst, 0x40),
         }
     }
 
     /// Issues and waits.
-    fn run(&mut self, words: [u32; 2]) {
+    pub(super) fn run(&mut self, words: impl AsRef<[u32]>) {
         self.issue(words).expect("no fault");
-        let Self { memory, wave, pending, lds, rng, .. } = self;
-        let pins = Pins::default();
-        wait(&mut Port { wave, pending, lds, memory, rng, pins }, &Limits::gfx9(0, 0)).expect("no fault");
+        wait(&mut self.port(), &Limits([0; COUNTERS])).expect("no fault");
         assert!(!self.wave.any_busy());
     }
 
-    fn set(&mut self, register: usize, value: impl Fn(u32) -> u32) {
+    pub(super) fn set(&mut self, register: usize, value: impl Fn(u32) -> u32) {
         self.wave.vgprs[register] = std::array::from_fn(|lane| value(lane as u32));
     }
 
     /// v2 and v3: the address of byte `offset(lane)`.
-    fn addresses(&mut self, offset: impl Fn(u32) -> u32) {
+    pub(super) fn addresses(&mut self, offset: impl Fn(u32) -> u32) {
         let buffer = self.buffer;
         self.set(2, |lane| (buffer + u64::from(offset(lane))) as u32);
         self.set(3, |_| (buffer >> 32) as u32);
     }
 
-    fn expected(&self, at: u32, bytes: u32) -> u32 {
+    /// A scalar pair: the address of byte `offset`.
+    pub(super) fn base(&mut self, pair: usize, offset: u64) {
+        let at = self.buffer + offset;
+        self.wave.set_sgpr64(pair, at);
+    }
+
+    pub(super) fn expected(&self, at: u32, bytes: u32) -> u32 {
         (0..bytes).fold(0, |value, i| value | u32::from(((at + i) * 7) as u8) << (8 * i))
     }
 
-    fn byte_at(&mut self, offset: u64) -> u8 {
+    pub(super) fn byte_at(&mut self, offset: u64) -> u8 {
         let mut port_wave = self.wave.clone();
         port_wave.id.actor = self.wave.id.actor;
         self.memory.write_back(crate::mem::unit(&port_wave));

@@ -33,6 +33,8 @@ mod vpacked;
 #[cfg(test)]
 mod memory_tests;
 #[cfg(test)]
+mod memory_tests12;
+#[cfg(test)]
 mod tests;
 
 use crate::fault::Exec;

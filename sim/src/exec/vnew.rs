@@ -122,6 +122,13 @@ fn shorts(op: Op) -> Option<AluFn> {
 
 fn singles(op: Op) -> Option<AluFn> {
     Some(match op {
+        // Zero times anything is zero.
+        Op::VFmaDx9ZeroF32 => |w, i| {
+            single3(w, i, |fp, a, b, c| {
+                let zero = |bits: u32| bits.input(fp) & 0x7fff_ffff == 0;
+                if zero(a) || zero(b) { float::add32(fp, 0, c) } else { float::fma32(fp, a, b, c) }
+            })
+        },
         Op::VMinimumF32 => |w, i| single2(w, i, |fp, a, b| nan_wins(fp, a, b, b, float::minimum)),
         Op::VMaximumF32 => |w, i| single2(w, i, |fp, a, b| nan_wins(fp, a, b, b, float::maximum)),
         Op::VMinmaxNumF32 => |w, i| single3(w, i, |fp, a, b, c| float::maximum(fp, float::minimum(fp, a, b), c)),
@@ -199,6 +206,15 @@ fn scalar(wave: &mut WaveState, inst: &Inst, f: impl Fn(f64) -> f64) -> Exec {
     Ok(())
 }
 
+/// The same for the half in the low bits.
+fn scalar16(wave: &mut WaveState, inst: &Inst, f: impl Fn(f64) -> f64) -> Exec {
+    let fp = Fp::of(wave.mode);
+    let a = float16(wave, inst, 0)[0] as u16;
+    let value = float::unary(fp, a, |x| float::f64_to_half(f(float::half_to_f64(x))));
+    set_scalar32(wave, inst.dst, u32::from(value));
+    Ok(())
+}
+
 /// Functions that hardware approximates, on scalar registers.
 fn approximate(op: Op) -> Option<AluFn> {
     Some(match op {
@@ -207,6 +223,11 @@ fn approximate(op: Op) -> Option<AluFn> {
         Op::VSRcpF32 => |w, i| scalar(w, i, |x| 1.0 / x),
         Op::VSRsqF32 => |w, i| scalar(w, i, |x| 1.0 / x.sqrt()),
         Op::VSSqrtF32 => |w, i| scalar(w, i, f64::sqrt),
+        Op::VSExpF16 => |w, i| scalar16(w, i, f64::exp2),
+        Op::VSLogF16 => |w, i| scalar16(w, i, f64::log2),
+        Op::VSRcpF16 => |w, i| scalar16(w, i, |x| 1.0 / x),
+        Op::VSRsqF16 => |w, i| scalar16(w, i, |x| 1.0 / x.sqrt()),
+        Op::VSSqrtF16 => |w, i| scalar16(w, i, f64::sqrt),
         Op::VTanhF32 => |w, i| {
             super::lane::single1(w, i, |fp, a| {
                 float::unary(fp, a, |x| (f64::from(f32::from_bits(x)).tanh() as f32).to_bits())

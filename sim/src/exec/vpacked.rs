@@ -70,6 +70,10 @@ fn integers(op: Op) -> Option<AluFn> {
         Op::VPkMinI16 => |w, i| pack_int(w, i, |a, b, _| (a as i16).min(b as i16) as u16),
         Op::VPkMaxU16 => |w, i| pack_int(w, i, |a, b, _| a.max(b)),
         Op::VPkMinU16 => |w, i| pack_int(w, i, |a, b, _| a.min(b)),
+        Op::VPkMax3I16 => |w, i| pack_int(w, i, |a, b, c| (a as i16).max(b as i16).max(c as i16) as u16),
+        Op::VPkMin3I16 => |w, i| pack_int(w, i, |a, b, c| (a as i16).min(b as i16).min(c as i16) as u16),
+        Op::VPkMax3U16 => |w, i| pack_int(w, i, |a, b, c| a.max(b).max(c)),
+        Op::VPkMin3U16 => |w, i| pack_int(w, i, |a, b, c| a.min(b).min(c)),
         _ => return None,
     })
 }
@@ -115,6 +119,10 @@ fn halves(op: Op) -> Option<AluFn> {
         Op::VPkMulF16 => |w, i| pack_half(w, i, |fp, a, b, _| float::mul16(fp, a, b)),
         Op::VPkMinF16 => |w, i| pack_half(w, i, |fp, a, b, _| float::minimum(fp, a, b)),
         Op::VPkMaxF16 => |w, i| pack_half(w, i, |fp, a, b, _| float::maximum(fp, a, b)),
+        Op::VPkMinimumF16 => |w, i| pack_half(w, i, |fp, a, b, _| super::vfloat::nan_wins(fp, a, b, b, float::minimum)),
+        Op::VPkMaximumF16 => |w, i| pack_half(w, i, |fp, a, b, _| super::vfloat::nan_wins(fp, a, b, b, float::maximum)),
+        Op::VPkMin3NumF16 => |w, i| pack_half(w, i, |fp, a, b, c| float::minimum(fp, float::minimum(fp, a, b), c)),
+        Op::VPkMax3NumF16 => |w, i| pack_half(w, i, |fp, a, b, c| float::maximum(fp, float::maximum(fp, a, b), c)),
         Op::VPkMinimum3F16 => {
             |w, i| pack_half(w, i, |fp, a, b, c| super::vfloat::nan_wins(fp, a, b, c, float::minimum))
         }

@@ -86,8 +86,8 @@ fn the_wrong_chip_is_named_on_both_sides() {
     assert_eq!(error, LoadError::Target { object: "gfx942".to_owned(), device: "gfx950" });
     assert_eq!(error.to_string(), "object is for gfx942, device is gfx950");
     assert_eq!(
-        refused(|file| file[0x30] = 0x49),
-        "object is for an unknown chip (ELF e_flags 0x549), device is gfx950"
+        refused(|file| file[0x30] = 0x4a),
+        "object is for an unknown chip (ELF e_flags 0x54a), device is gfx950"
     );
     // The header says gfx950, the metadata does not.
     assert_eq!(refused(|file| replace(file, b"--gfx950", b"--gfx90a", 1)), "object is for gfx90a, device is gfx950");

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use tilewright_target::Target;
 
+use super::generation_of;
 use super::lines::LineTable;
 use super::step::{Registers, Step};
 use crate::fault::{Exec, Fault, FaultKind};
@@ -61,7 +62,7 @@ impl Module {
                 }
             }
         }
-        let generation = if target.warp_size == 32 { Generation::Gfx12 } else { Generation::Gfx9 };
+        let generation = generation_of(target);
         Ok(Module { chip, generation, bases: BTreeMap::new(), words, lines: LineTable::read(file), object })
     }
 

@@ -28,6 +28,8 @@ mod schedule;
 mod step;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests12;
 mod time;
 
 use std::collections::BTreeMap;
@@ -47,6 +49,7 @@ use crate::fault::{Exec, Fault, FaultKind, Place};
 use crate::loader::CodeObject;
 use crate::mem::{Memory, MemoryConfig};
 use crate::rng::Rng;
+use crate::wave::Generation;
 
 /// How a machine is built and run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,10 +155,16 @@ pub struct Sim {
     false_alarms: u32,
 }
 
+/// The family of chips that a target belongs to: only gfx12's have waves of 32 lanes.
+pub(crate) const fn generation_of(target: &Target) -> Generation {
+    if target.warp_size == 32 { Generation::Gfx12 } else { Generation::Gfx9 }
+}
+
 impl Sim {
     /// A node without memory and kernels.
     pub fn new(target: &'static Target, config: SimConfig) -> Sim {
-        let memory = Memory::new(MemoryConfig { xcds: config.xcds, checks: config.checks });
+        let memory =
+            Memory::new(MemoryConfig { xcds: config.xcds, checks: config.checks, generation: generation_of(target) });
         Sim {
             memory,
             target,

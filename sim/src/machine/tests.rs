@@ -24,7 +24,7 @@ const STORE: [u32; 2] = [0xdc70_8000, 0x0004_0001]; // global_store_dword v1, v0
 const POLL: [u32; 2] = [0xde51_8000, 0x0204_0001]; // global_load_dword v2, v1, s[4:5] sc0 sc1
 
 /// An object with one kernel `k` that takes a pointer in s[0:1]'s block, workgroup ids in s2 to s4, packed item ids in v0.
-fn object(words: &[u32], lds: u32) -> CodeObject {
+pub(super) fn object(words: &[u32], lds: u32) -> CodeObject {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let code_bytes = bytes.len() as u64;
     let descriptor = KernelDescriptor {
@@ -68,32 +68,36 @@ fn object(words: &[u32], lds: u32) -> CodeObject {
 }
 
 /// A machine with `words` loaded and a launch of them whose argument points to `bytes` bytes of zeros.
-struct Bench {
-    sim: Sim,
+pub(super) struct Bench {
+    pub(super) sim: Sim,
     module: ModuleId,
     out: u64,
 }
 
 impl Bench {
     fn new(words: &[u32], lds: u32, config: SimConfig) -> Bench {
-        let mut sim = Sim::new(gfx942(), config);
-        let module = sim.add_object(object(words, lds), &[]).expect("the object is taken");
+        Bench::of(gfx942(), object(words, lds), config)
+    }
+
+    pub(super) fn of(target: &'static Target, object: CodeObject, config: SimConfig) -> Bench {
+        let mut sim = Sim::new(target, config);
+        let module = sim.add_object(object, &[]).expect("the object is taken");
         let out = sim.memory.allocate(0, 4096, 256, MemoryType::FineGrained).expect("memory");
         sim.memory.host_fill(out, 4096, 0).expect("in bounds");
         Bench { sim, module, out }
     }
 
-    fn launch(&mut self, grid: [u32; 3], block: [u32; 3]) {
+    pub(super) fn launch(&mut self, grid: [u32; 3], block: [u32; 3]) {
         let args = self.out.to_le_bytes().to_vec();
         let launch = Launch { rank: 0, grid, block, args, dynamic_lds: 0 };
         self.sim.launch(self.module, "k", launch).expect("the launch is taken");
     }
 
-    fn run(&mut self) -> Result<(), Box<Fault>> {
+    pub(super) fn run(&mut self) -> Result<(), Box<Fault>> {
         self.sim.run(&mut NoEngines)
     }
 
-    fn dwords(&mut self, count: usize) -> Vec<u32> {
+    pub(super) fn dwords(&mut self, count: usize) -> Vec<u32> {
         let mut bytes = vec![0; count * 4];
         self.sim.memory.host_read(self.out, &mut bytes).expect("in bounds");
         bytes.chunks(4).map(|dword| u32::from_le_bytes([dword[0], dword[1], dword[2], dword[3]])).collect()
@@ -106,7 +110,7 @@ fn fault(words: &[u32]) -> FaultKind {
     bench.run().expect_err("a fault").kind
 }
 
-fn join(parts: &[&[u32]]) -> Vec<u32> {
+pub(super) fn join(parts: &[&[u32]]) -> Vec<u32> {
     parts.concat()
 }
 

@@ -8,6 +8,7 @@ use super::check::{Conflict, Probe};
 use super::clock::{Actor, FIRST_WAVE, HOST};
 use super::fault::{Access, MemFault, Verb};
 use super::shadow::Class;
+use crate::wave::Generation;
 
 const fn is_engine(actor: Actor) -> bool {
     actor != HOST && actor < FIRST_WAVE
@@ -53,6 +54,16 @@ impl Memory {
         }
     }
 
+    /// What the chip calls a wait, a write-back and its widest scope, an invalidate and a barrier.
+    const fn names(&self) -> [&'static str; 5] {
+        match self.config.generation {
+            Generation::Gfx9 => ["s_waitcnt", "buffer_wbl2", "sc0 sc1", "buffer_inv", "s_barrier"],
+            Generation::Gfx12 => {
+                ["s_wait_loadcnt or s_wait_storecnt", "global_wb", "SCOPE_SYS", "global_inv", "s_barrier_signal"]
+            }
+        }
+    }
+
     /// What is missing between the two, in words.
     fn missing(&self, now: Now, conflict: Conflict) -> String {
         let cell = conflict.cell;
@@ -61,24 +72,31 @@ impl Memory {
         let they = self.actors.get(cell.actor());
         let same_group =
             they.rank == me.rank && me.name.workgroup.is_some() && they.name.workgroup == me.name.workgroup;
+        let [wait, write_back, at_system_scope, invalidate, barrier] = self.names();
         let text = if cell.actor() == now.me {
-            "the wave has not waited (s_waitcnt) for its own earlier access"
+            format!("the wave has not waited ({wait}) for its own earlier access")
         } else if cell.class() == Class::Dirty && seen.memory >= cell.tick() && seen.system < cell.tick() {
             match seen.agent >= cell.tick() {
-                false => "the store was not written back from the L2 before it was released; buffer_wbl2 is missing",
-                true if is_engine(now.me) || they.rank != me.rank => {
-                    "the store was written back at agent scope only; buffer_wbl2 needs sc0 sc1"
+                false => {
+                    format!(
+                        "the store was not written back from the L2 before it was released; {write_back} is missing"
+                    )
                 }
-                true => "what was observed has not been made visible to plain loads; buffer_inv is missing",
+                true if is_engine(now.me) || they.rank != me.rank => {
+                    format!("the store was written back at agent scope only; {write_back} needs {at_system_scope}")
+                }
+                true => format!("what was observed has not been made visible to plain loads; {invalidate} is missing"),
             }
         } else if seen.memory >= cell.tick() && cell.class() != Class::Local {
-            "what was observed has not been made visible to plain loads; buffer_inv is missing, or its scope too small"
+            format!(
+                "what was observed has not been made visible to plain loads; {invalidate} is missing, or its scope too small"
+            )
         } else if is_engine(now.me) {
-            "the write was not retired (s_waitcnt), or not released, when the doorbell was rung at system scope"
+            format!("the write was not retired ({wait}), or not released, when the doorbell was rung at system scope")
         } else if same_group {
-            "an s_waitcnt and then an s_barrier are missing between them"
+            format!("an {wait} and then an {barrier} are missing between them")
         } else {
-            "no signal or flag was released after the one and observed before the other"
+            "no signal or flag was released after the one and observed before the other".to_owned()
         };
         // A store behind a copy's post may well have been made before the engine looked.
         let reuse = if is_engine(now.me) && conflict.write && !is_engine(cell.actor()) && !now.verb.writes() {

@@ -141,7 +141,7 @@ fn report_1_15_removing_a_swizzle_shows() {
 fn report_1_16_1_17_and_2_11_what_has_no_instruction_of_its_own_is_right() {
     // Padded rows, columns of 16-bit elements, one element of 2 bytes a lane: nothing that is narrower or laid out
     // otherwise than an instruction wants may take it.
-    for target in ["gfx942", "gfx950", "sm_80", "sm_90a"] {
+    for target in ["gfx1250", "gfx942", "gfx950", "sm_80", "sm_90a"] {
         for layout in ["", " layout S[(64,64):(72,1)]", " layout S[(64,64):(1,64)]", " layout S[(64,64):(1,66)]"] {
             let text = format!(
                 "kernel k(a: global<f16>[64, 64], b: global<f16>[64, 64]) launch(grid = [1], block = [128]) {{

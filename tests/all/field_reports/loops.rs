@@ -191,7 +191,7 @@ fn report_3_7_tails_are_guarded_not_sent_out_of_range() {
         copy b[0..61, 2] <- s by cta;
     }
     run k { m = 100; a = random(seed = 1); }";
-    for target in ["gfx942", "gfx950"] {
+    for target in ["gfx1250", "gfx942", "gfx950"] {
         run(text, target);
         let asm = made(text, target).made.and_then(|made| made.asm).expect("asked for");
         assert!(!asm.contains("buffer_load") && !asm.contains("buffer_store"), "{target}: {asm}");

@@ -20,8 +20,9 @@ pub use provider::Provider;
 
 use tilewright_artifact::{CodeBytes, CodeKind};
 
+use crate::comm::Comm;
 use crate::driver::{Device, DeviceKind, Driver};
-use crate::error::DriverError;
+use crate::error::{DriverError, Error};
 
 /// The GPUs that HIP finds.
 #[derive(Debug)]
@@ -71,6 +72,21 @@ impl HipDevice {
     }
 }
 
+impl Comm {
+    /// A communicator that mori's host library made for this program: one entry for each rank that lives in this process,
+    /// ascending. Windows that were registered with it are taken with [`Comm::adopt_window`]. The communicator stays the
+    /// program's, and must outlive this one. It may have run other kernels before, but none may run now, on any rank: the
+    /// totals of its signals are read here.
+    ///
+    /// # Errors
+    /// If the bytes cannot be `ccoDevComm`s of one node, or what HIP says.
+    pub fn from_mori(ranks: Vec<MoriRank>) -> Result<Comm, Error> {
+        let comm = Comm::with_driver(Box::new(HipDriver::from_mori(ranks)?));
+        comm.read_totals()?;
+        Ok(comm)
+    }
+}
+
 impl Device for HipDevice {
     fn kind(&self) -> DeviceKind {
         DeviceKind::Hip
@@ -101,6 +117,7 @@ impl Device for HipDevice {
     fn open(&self, ranks: u32, queues: u32) -> Result<Box<dyn Driver>, DriverError> {
         Ok(match &self.provider {
             Some(provider) => Box::new(HipDriver::provided(provider, ranks, queues)?),
+            None if queues > 0 => return Err(driver::without_provider("makes no communicators")),
             None => Box::new(HipDriver::alone(ranks, self.gpus.len())?),
         })
     }

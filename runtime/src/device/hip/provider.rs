@@ -64,6 +64,16 @@ impl Provider {
         Ok(Provider { table, _library: Rc::new(library) })
     }
 
+    /// Loads the library that the person who started the program named, as `LD_PRELOAD` would: by an option or a variable of
+    /// the environment, never by anything read from a file or a bundle.
+    ///
+    /// # Errors
+    /// As [`Provider::load`].
+    pub fn named_by_user(path: &Path) -> Result<Provider, DriverError> {
+        // SAFETY: who starts a program decides what it loads, and so trusts it.
+        unsafe { Provider::load(path) }
+    }
+
     /// The failure of a call, with the provider's words.
     fn failure(&self, call: &'static str, code: u32) -> DriverError {
         // SAFETY: the function may be called at any time.

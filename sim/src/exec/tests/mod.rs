@@ -4,6 +4,7 @@
 
 mod compare;
 mod float;
+mod gfx12;
 mod integer;
 mod lanes;
 mod packed;

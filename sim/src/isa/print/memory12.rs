@@ -8,7 +8,7 @@ use super::{List, immediate, operand};
 use crate::isa::inst::{Format, Inst};
 use crate::isa::op::Op;
 use crate::isa::operand::{Operand, Scope};
-use crate::isa::table::{ATOMIC, IMM, PREFETCH, STORE, Ty};
+use crate::isa::table::{ATOMIC, PREFETCH, STORE, Ty};
 
 impl Inst {
     pub(super) fn print_smem12(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -18,14 +18,12 @@ impl Inst {
             Operand::Simm16(value) => value as u16,
             _ => 0,
         };
-        if row.has(IMM) && !row.has(PREFETCH) {
-            immediate::number(list.next()?, length)?;
-        } else if self.dst != Operand::None {
+        if self.dst != Operand::None {
             list.operand(self.dst, row.dst, self.dst_dwords)?;
         }
         if self.src[0] != Operand::None {
             self.list_source(&mut list, 0)?;
-        } else if !row.has(IMM) {
+        } else if !row.has(PREFETCH) {
             return Ok(());
         }
         let (sign, size) = (if self.mem.offset < 0 { "-" } else { "" }, self.mem.offset.unsigned_abs());
@@ -137,9 +135,7 @@ impl Inst {
             let f = list.next()?;
             self.source(f, i)?;
         }
-        if self.mods.bitop3 != 0 {
-            write!(f, " bitop3:{:#x}", self.mods.bitop3)?;
-        }
+        super::vector::truth_table(f, self.mods.bitop3)?;
         match self.second() {
             Some(second) => write!(f, " :: {second}"),
             None => Ok(()),

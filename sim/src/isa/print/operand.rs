@@ -71,13 +71,15 @@ fn float(value: InlineFloat, double: bool) -> &'static str {
     }
 }
 
-/// A 64-bit literal. LLVM marks one that fits in 32 bits, and shows another as the inline constant that it is equal to.
-pub(super) fn literal64(f: &mut Formatter<'_>, value: u64) -> fmt::Result {
+/// A 64-bit literal. LLVM marks one that fits in 32 bits, and shows another as the inline constant that it is equal to, or a
+/// double by its high half if the other is zero.
+pub(super) fn literal64(f: &mut Formatter<'_>, value: u64, ty: Ty) -> fmt::Result {
     let signed = value as i64;
     match InlineFloat::ALL.iter().find(|float| float.bits64() == value) {
         _ if value >> 32 == 0 => write!(f, "lit64({value:#x})"),
         _ if (-16..=64).contains(&signed) => write!(f, "{signed}"),
         Some(constant) => f.write_str(float(*constant, true)),
+        None if ty == Ty::F64 && value as u32 == 0 => write!(f, "{:#x}", value >> 32),
         None => write!(f, "{value:#x}"),
     }
 }
@@ -97,7 +99,7 @@ fn literal(f: &mut Formatter<'_>, value: u32, ty: Ty) -> fmt::Result {
 }
 
 /// Whether an inline constant has this value at an operand of this type.
-fn inlinable(value: u32, ty: Ty) -> bool {
+pub(super) fn inlinable(value: u32, ty: Ty) -> bool {
     let small = |value: i64| (-16..=64).contains(&value);
     let float = |bits: u32, of: fn(InlineFloat) -> u32| InlineFloat::ALL.iter().any(|float| of(*float) == bits);
     let half = value & 0xffff;

@@ -72,6 +72,12 @@ impl Inst {
     /// A source with its modifiers.
     pub(super) fn source(&self, f: &mut Formatter<'_>, i: usize) -> fmt::Result {
         let (source, ty, dwords) = (self.src[i], self.row.src[i], self.src_dwords[i]);
+        // LLVM shows literals of mixed precision as halves.
+        let ty = match (source, self.op) {
+            (Operand::Literal(_), Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16) => Ty::F16,
+            (Operand::Literal(_), Op::VFmaMixF32Bf16 | Op::VFmaMixloBf16 | Op::VFmaMixhiBf16) => Ty::Bf16,
+            _ => ty,
+        };
         let on = |mask: u8| mask >> i & 1 != 0;
         let (neg, abs) = (on(self.mods.neg), on(self.mods.abs));
         let sext = matches!(self.mods.lanes, Lanes::Sdwa(sdwa) if on(sdwa.sext));
@@ -79,9 +85,14 @@ impl Inst {
             return write!(f, "{value:#x}");
         }
         if source == Operand::Literal64 && !neg && !abs {
-            return operand::literal64(f, self.literal64());
+            return operand::literal64(f, self.literal64(), ty);
         }
-        let constant = matches!(source, Operand::InlineInt(_) | Operand::InlineFloat(_) | Operand::Literal(_));
+        let constant = match source {
+            Operand::InlineInt(_) | Operand::InlineFloat(_) => true,
+            // What is written as `lit(...)` needs no other brackets.
+            Operand::Literal(value) => ty == Ty::F64 || !operand::inlinable(value, ty),
+            _ => false,
+        };
         let (open, close) = match (neg, abs) {
             (false, false) => ("", ""),
             (false, true) => ("|", "|"),
@@ -104,34 +115,30 @@ impl Inst {
     /// Halves of VOP3.
     fn print_op_sel(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mods = &self.mods;
-        if matches!(self.op, Op::VBitop3B16 | Op::VBitop3B32) && mods.bitop3 != 0 {
-            match mods.bitop3 {
-                table @ 0..=10 => write!(f, " bitop3:{table}")?,
-                table => write!(f, " bitop3:{table:#x}")?,
-            }
-        }
+        truth_table(f, mods.bitop3)?;
         if matches!(self.op, Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32) {
             return f.write_str(["", " fi:1", " bound_ctrl:1", " bound_ctrl:1 fi:1"][usize::from(mods.op_sel & 3)]);
         }
+        let used = |at: usize| self.row.bits.used >> (9 + at) & 1 != 0;
         let mut halves = mods.op_sel;
+        let (mut byte, mut sources) = (0, [used(0), used(1), used(2)]);
+        let mut result = used(3) || !self.newer();
         if self.row.has(BYTE_SEL) {
             // The source's byte in bits 1:0, high bit last; the result's in 3:2.
-            let source = self.row.bits.used >> 11 & 3 == 0;
-            let [byte, rest] =
-                if source { [(halves & 1) << 1 | halves >> 1 & 1, halves & 12] } else { [halves >> 2, halves & 3] };
-            halves = rest;
-            if byte != 0 {
-                write!(f, " byte_sel:{byte}")?;
-            }
+            (byte, halves) = if used(1) && !used(2) {
+                ((halves & 1) << 1 | halves >> 1 & 1, halves & 12)
+            } else {
+                (halves >> 2, halves & 3)
+            };
+            sources = [0, 1, 2].map(|i| self.row.src[i] != Ty::None);
+            result = true;
         }
-        if halves == 0 {
-            return Ok(());
+        if halves != 0 {
+            let chosen = (0..4).filter(|i| if *i < 3 { sources[*i] } else { result });
+            let text: Vec<&str> = chosen.map(|i| if halves >> i & 1 != 0 { "1" } else { "0" }).collect();
+            write!(f, " op_sel:[{}]", text.join(","))?;
         }
-        f.write_str(" op_sel:[")?;
-        for i in (0..3).filter(|i| self.row.bits.used >> (9 + i) & 1 != 0) {
-            write!(f, "{},", halves >> i & 1)?;
-        }
-        write!(f, "{}]", halves >> 3 & 1)
+        if byte != 0 { write!(f, " byte_sel:{byte}") } else { Ok(()) }
     }
 
     fn print_sdwa(&self, f: &mut Formatter<'_>, sdwa: Sdwa) -> fmt::Result {
@@ -200,6 +207,15 @@ impl Inst {
             blgp if double => mask(f, "neg", blgp, 3),
             blgp => write!(f, " blgp:{blgp}"),
         }
+    }
+}
+
+/// The truth table of bit operations.
+pub(super) fn truth_table(f: &mut Formatter<'_>, table: u8) -> fmt::Result {
+    match table {
+        0 => Ok(()),
+        1..=10 => write!(f, " bitop3:{table}"),
+        _ => write!(f, " bitop3:{table:#x}"),
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) const PC: u64 = 0x1000;
 
 impl Rig {
     pub(super) fn new(checks: bool, seed: u64) -> Self {
-        let memory = Memory::new(MemoryConfig { xcds: 2, checks });
+        let memory = Memory::new(MemoryConfig { xcds: 2, checks, ..MemoryConfig::default() });
         Self { memory, rng: Rng::new(seed), waves: Vec::new(), groups: Vec::new() }
     }
 

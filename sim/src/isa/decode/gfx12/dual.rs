@@ -155,9 +155,10 @@ impl Code {
     }
 }
 
-/// Negated sources: floats alone.
+/// Negated sources: floats, and what `v_cndmask_b32` chooses from.
 fn negation(row: &Row, bits: u32) -> Result<u8, Why> {
     let floats = row.src.iter().take(3).enumerate().filter(|(_, ty)| matches!(ty, Ty::F32 | Ty::F64));
-    let allowed = floats.fold(0, |mask, (i, _)| mask | 1 << i);
+    let floats = floats.fold(0, |mask, (i, _)| mask | 1 << i);
+    let allowed = if row.op == Op::VCndmaskB32 { 3 } else { floats };
     if bits & !allowed == 0 { Ok(bits as u8) } else { Err(Why::Reserved) }
 }

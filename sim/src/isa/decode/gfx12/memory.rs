@@ -9,7 +9,7 @@ use crate::isa::decode::{Code, Why, bit, bits, blank};
 use crate::isa::inst::{Format, Inst};
 use crate::isa::operand::{Operand, Scope};
 use crate::isa::table::gfx12::{BUFFER, DS, FLAT, GLOBAL, SCRATCH, SMEM};
-use crate::isa::table::{self, ATOMIC, IMM, PREFETCH, STORE, TO_LDS, TWO, Ty};
+use crate::isa::table::{self, ATOMIC, PREFETCH, STORE, TO_LDS, TWO, Ty};
 
 static SMEM_INDEX: [u16; 64] = table::index(SMEM);
 static DS_INDEX: [u16; 256] = table::index(DS);
@@ -44,7 +44,7 @@ impl Code {
             let dwords = row.dst.dwords();
             inst.set_dst(scalar_register(data, dwords)?, dwords);
         }
-        if row.src[0] == Ty::None && !row.has(IMM) {
+        if row.src[0] == Ty::None && !row.has(PREFETCH) {
             inst.mem = Default::default();
             return Ok(inst);
         }
@@ -56,11 +56,14 @@ impl Code {
         if register != NULL {
             inst.set_src(1, scalar_register(register, 1)?, 1);
         }
-        if row.has(IMM) {
-            let length = if row.has(PREFETCH) { data & 31 } else { data };
-            inst.set_src(2, Operand::Simm16(length as i16), 1);
+        if row.has(PREFETCH) {
+            if data > 31 {
+                return Err(Why::Reserved);
+            }
+            inst.set_src(2, Operand::Simm16(data as i16), 1);
         }
-        Ok(inst)
+        // Behind a buffer's base nothing lies before it.
+        if row.src[0] == Ty::S128 && inst.mem.offset < 0 { Err(Why::Reserved) } else { Ok(inst) }
     }
 
     pub(super) fn ds12(&mut self, w: u32) -> Result<Inst, Why> {

@@ -69,7 +69,7 @@ impl Code {
         if row.has(TIED) {
             append_destination(&mut inst);
         }
-        Ok(inst)
+        if lower_halves(&inst) { Ok(inst) } else { Err(Why::Operand) }
     }
 
     /// The literal that belongs to the instruction.
@@ -153,6 +153,13 @@ impl Code {
         });
         Ok(x)
     }
+}
+
+/// Whether all 16-bit operands of a 32-bit encoding are in the lower half of the registers. A number from 128 on would mean the
+/// upper half of a register, which LLVM 22.1 neither makes nor reads on this chip.
+fn lower_halves(inst: &Inst) -> bool {
+    let low = |operand: Operand, ty: Ty| !ty.is_half() || !matches!(operand, Operand::Vgpr(128..));
+    low(inst.dst, inst.row.dst) && (0..3).all(|i| low(inst.src[i], inst.row.src[i]))
 }
 
 /// Whether the literal of the instruction is the factor and not the summand.

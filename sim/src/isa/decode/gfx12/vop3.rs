@@ -74,6 +74,9 @@ impl Code {
             if lanes && code == LITERAL32 {
                 return Err(Why::Literal);
             }
+            if lanes && i == 1 && mixes(inst.op) && code < 256 {
+                return Err(Why::Operand);
+            }
             let operand = self.vector_source12(code, row, i)?;
             inst.set_src(i, operand, ty.dwords());
         }

@@ -3,7 +3,7 @@
 //! Must hold: see [`super`].
 
 use crate::isa::op::Op;
-use crate::isa::table::{IMM, LOAD, PREFETCH, Row, Ty, rows};
+use crate::isa::table::{LOAD, PREFETCH, Row, Ty, rows};
 
 rows! {
     /// Scalar memory.
@@ -29,11 +29,9 @@ rows! {
     26 SBufferLoadI16 B32 <- S128 B32 | LOAD;
     27 SBufferLoadU16 B32 <- S128 B32 | LOAD;
     33 SDcacheInv <-;
-    34 SAtcProbe <- S64 B32 B32 | IMM;
-    35 SAtcProbeBuffer <- S128 B32 B32 | IMM;
-    36 SPrefetchInst <- S64 B32 B32 | IMM PREFETCH;
-    37 SPrefetchInstPcRel <- None B32 B32 | IMM PREFETCH;
-    38 SPrefetchData <- S64 B32 B32 | IMM PREFETCH;
-    39 SBufferPrefetchData <- S128 B32 B32 | IMM PREFETCH;
-    40 SPrefetchDataPcRel <- None B32 B32 | IMM PREFETCH;
+    36 SPrefetchInst <- S64 B32 B32 | PREFETCH;
+    37 SPrefetchInstPcRel <- None B32 B32 | PREFETCH;
+    38 SPrefetchData <- S64 B32 B32 | PREFETCH;
+    39 SBufferPrefetchData <- S128 B32 B32 | PREFETCH;
+    40 SPrefetchDataPcRel <- None B32 B32 | PREFETCH;
 }

@@ -231,20 +231,20 @@ rows! {
     76 SCmpNleF32 <- F32 F32;
     77 SCmpNeqF32 <- F32 F32;
     78 SCmpNltF32 <- F32 F32;
-    81 SCmpLtF16 <- F16 F16;
-    82 SCmpEqF16 <- F16 F16;
-    83 SCmpLeF16 <- F16 F16;
-    84 SCmpGtF16 <- F16 F16;
-    85 SCmpLgF16 <- F16 F16;
-    86 SCmpGeF16 <- F16 F16;
-    87 SCmpOF16 <- F16 F16;
-    88 SCmpUF16 <- F16 F16;
-    89 SCmpNgeF16 <- F16 F16;
-    90 SCmpNlgF16 <- F16 F16;
-    91 SCmpNgtF16 <- F16 F16;
-    92 SCmpNleF16 <- F16 F16;
-    93 SCmpNeqF16 <- F16 F16;
-    94 SCmpNltF16 <- F16 F16;
+    81 SCmpLtF16 <- B16 B16;
+    82 SCmpEqF16 <- B16 B16;
+    83 SCmpLeF16 <- B16 B16;
+    84 SCmpGtF16 <- B16 B16;
+    85 SCmpLgF16 <- B16 B16;
+    86 SCmpGeF16 <- B16 B16;
+    87 SCmpOF16 <- B16 B16;
+    88 SCmpUF16 <- B16 B16;
+    89 SCmpNgeF16 <- B16 B16;
+    90 SCmpNlgF16 <- B16 B16;
+    91 SCmpNgtF16 <- B16 B16;
+    92 SCmpNleF16 <- B16 B16;
+    93 SCmpNeqF16 <- B16 B16;
+    94 SCmpNltF16 <- B16 B16;
 }
 
 rows! {
