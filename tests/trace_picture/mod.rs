@@ -105,7 +105,12 @@ impl<'a> Trace<'a> {
         let mut y = MARGIN + 34.0;
         let top = y;
         for (process, name) in &self.processes {
-            let _ = writeln!(body, "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">{}</text>", y + 13.0, escape(name));
+            let _ = writeln!(
+                body,
+                "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">{}</text>",
+                y + 13.0,
+                escape(name)
+            );
             let mut rows: Vec<(&Lane, &mut Row<'_>)> =
                 self.rows.iter_mut().filter(|(lane, row)| lane.0 == *process && !row.slices.is_empty()).collect();
             rows.sort_by_key(|(lane, row)| (row.order, **lane));
