@@ -325,6 +325,8 @@ fn div_scale64(value: u64, denominator: u64, numerator: u64) -> (u64, bool) {
 fn div_fixup32(quotient: u32, denominator: u32, numerator: u32) -> u32 {
     let (d, n) = (f32::from_bits(denominator), f32::from_bits(numerator));
     let sign = (denominator ^ numerator) & 0x8000_0000;
+    // Below half of the smallest denormal.
+    let vanishes = (numerator >> 23 & 0xff) + 150 < denominator >> 23 & 0xff;
     if n.is_nan() {
         numerator.quiet()
     } else if d.is_nan() {
@@ -333,10 +335,8 @@ fn div_fixup32(quotient: u32, denominator: u32, numerator: u32) -> u32 {
         0xffc0_0000
     } else if d == 0.0 || n.is_infinite() {
         sign | 0x7f80_0000
-    } else if d.is_infinite() || n == 0.0 {
+    } else if d.is_infinite() || n == 0.0 || vanishes {
         sign
-    } else if (numerator >> 23 & 0xff) + 150 < denominator >> 23 & 0xff {
-        sign // below half of the smallest denormal
     } else if quotient.is_nan() {
         sign | 0x7f80_0000
     } else {
@@ -348,6 +348,7 @@ fn div_fixup32(quotient: u32, denominator: u32, numerator: u32) -> u32 {
 fn div_fixup64(quotient: u64, denominator: u64, numerator: u64) -> u64 {
     let (d, n) = (f64::from_bits(denominator), f64::from_bits(numerator));
     let sign = (denominator ^ numerator) & 1 << 63;
+    let vanishes = (numerator >> 52 & 0x7ff) + 1075 < denominator >> 52 & 0x7ff;
     if n.is_nan() {
         numerator.quiet()
     } else if d.is_nan() {
@@ -356,9 +357,7 @@ fn div_fixup64(quotient: u64, denominator: u64, numerator: u64) -> u64 {
         0xfff8 << 48
     } else if d == 0.0 || n.is_infinite() {
         sign | 0x7ff0 << 48
-    } else if d.is_infinite() || n == 0.0 {
-        sign
-    } else if (numerator >> 52 & 0x7ff) + 1075 < denominator >> 52 & 0x7ff {
+    } else if d.is_infinite() || n == 0.0 || vanishes {
         sign
     } else if quotient.is_nan() {
         sign | 0x7ff0 << 48
