@@ -15,3 +15,5 @@ pub mod error;
 pub mod launch;
 pub mod memory;
 pub mod module;
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,8 @@
 // mori has a process for each rank. So start the runner once a rank, with its number and a file to meet at, which must not be
 // there before:
 //
-//   for r in 0 1 2 3; do
-//     MORI_ENABLE_SDMA=1 TILEWRIGHT_COMM=./libtilewright_mori.so TILEWRIGHT_RANK=$r TILEWRIGHT_MEET=/tmp/meet.$$ \
-//       tilewright-run ring_shift.twb --device hip &
-//   done; wait
+//   export MORI_ENABLE_SDMA=1 TILEWRIGHT_COMM=./libtilewright_mori.so TILEWRIGHT_MEET=/tmp/meet.$$
+//   for r in 0 1 2 3; do TILEWRIGHT_RANK=$r tilewright-run ring_shift.twb --device hip & done; wait
 //
 // Each process compares what its own rank was left with.
 #include <cstddef>

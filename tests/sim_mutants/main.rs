@@ -1,9 +1,10 @@
 //! Test `sim_mutants`: what the simulator finds when the emitted machine code lacks something that memory needs.
 //!
 //! Every `s_waitcnt` (and each counter of it), `buffer_wbl2`, `buffer_inv`, scope bit, barrier and store to memory of the
-//! kernels below is taken away in a mutant of its own, or changes place with what follows. A mutant is *killed* by a fault,
-//! a deadlock, the limit of steps or a wrong byte under one of the seeds. One that survives must stand in a list with
-//! the reason ([`survivors`]); one that stands there and is killed makes the list stale. Either fails the test.
+//! kernels below, and what gfx1250 has in their place, is taken away in a mutant of its own, or changes place with what
+//! follows. A mutant is *killed* by a fault, a deadlock, the limit of steps or a wrong byte under one of the seeds. One that
+//! survives must stand in a list with the reason ([`survivors`], [`survivors12`]); one that stands there and is killed makes
+//! the list stale. Either fails the test.
 //!
 //! What must hold: the kernel itself passes under every seed, with the same bytes.
 
@@ -127,6 +128,6 @@ kernels! {
     rounds_gfx1250: "tests/sim_mutants/kernels/rounds.tile", "gfx1250", 1, 12;
     ring_shift_gfx1250: "examples/ring_shift.tile", "gfx1250", 2, 8;
     stage_gfx1250: "tests/sim_mutants/kernels/stage.tile", "gfx1250", 2, 8;
-    crowd_gfx1250: "tests/sim_mutants/kernels/crowd.tile", "gfx1250", 2, 12;
+    crowd32_gfx1250: "tests/sim_mutants/kernels/crowd32.tile", "gfx1250", 2, 24;
     fetch_gfx1250: "tests/sim_mutants/kernels/fetch.tile", "gfx1250", 2, 8;
 }

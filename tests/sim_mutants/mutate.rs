@@ -94,11 +94,12 @@ pub(crate) fn mutants(sites: &[Site], index: usize, chip: Chip) -> Vec<Mutant> {
     all
 }
 
-/// Both of two that follow each other gone: two waits for the same counter, or two barriers. What one of them does for the
+/// Both of two that follow each other gone: two waits for the same counter, two barriers, or two write-backs. What one of them does for the
 /// other is no reason to have neither. `survived` says of which of them one alone may go.
 pub(crate) fn pairs(sites: &[Site], survived: impl Fn(&Mutant) -> bool) -> Vec<Mutant> {
     let mut all = Vec::new();
-    for kind in ["vmcnt", "lgkmcnt", "loadcnt", "storecnt", "dscnt", "kmcnt", "xcnt", "s_barrier"] {
+    let fence = "global_wb scope:SCOPE_DEV";
+    for kind in ["vmcnt", "lgkmcnt", "loadcnt", "storecnt", "dscnt", "kmcnt", "xcnt", "s_barrier", fence] {
         let one = |site: &Site| match counters(site).find(|(name, _)| *name == kind) {
             Some((name, word)) => Some(without_counter(site, name, word)),
             None => (site.text == kind).then(|| mutant(site, "removed", nops(site))),

@@ -32,7 +32,7 @@
 //!
 //! **gfx1250** has the same memory, by what LLVM's memory model asks for: `SCOPE_DEV` is sc1 and `SCOPE_SYS` is sc0 sc1;
 //! `SCOPE_CU` and `SCOPE_SE` are plain; `global_wb` is `buffer_wbl2`, which storecnt counts, and `global_inv` is `buffer_inv`,
-//! which loadcnt counts. vmcnt is two counters, loadcnt and storecnt, each in order of issue; lgkmcnt is dscnt and kmcnt; xcnt
+//! which loadcnt counts. A plain store to memory of any kind but doorbells may stay in the L2 until then. vmcnt is two counters, loadcnt and storecnt, each in order of issue; lgkmcnt is dscnt and kmcnt; xcnt
 //! counts addresses that are not translated yet (see `pending.rs`). Its barrier has two halves: what is retired when a wave
 //! *signals* is what the others know when they leave.
 //!

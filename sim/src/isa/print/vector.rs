@@ -85,7 +85,7 @@ impl Inst {
             return write!(f, "{value:#x}");
         }
         if source == Operand::Literal64 && !neg && !abs {
-            return operand::literal64(f, self.literal64(), ty);
+            return operand::literal64(f, self.literal64(), ty, self.is_constant(i));
         }
         let constant = match source {
             Operand::InlineInt(_) | Operand::InlineFloat(_) => true,

@@ -8,9 +8,13 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <vector>
+
+#include <dlfcn.h>
 
 #include "tilewright.h"
 
@@ -49,6 +53,16 @@ struct ccoDevComm {
 };
 
 namespace stub {
+
+// The table of the library underneath: AMD's own, with which programs are linked, has none.
+inline const TwCommProvider *provider() {
+  void *found = dlsym(RTLD_DEFAULT, "tw_comm_provider");
+  if (found == nullptr) {
+    std::fprintf(stderr, "this program needs the fake HIP library: see .ci/hip\n");
+    std::_Exit(1);
+  }
+  return reinterpret_cast<decltype(&tw_comm_provider)>(found)();
+}
 
 // All ranks of the one communicator that there can be.
 struct Group {
@@ -99,7 +113,7 @@ inline int ccoCommCreate(const ccoUniqueId &, int ranks, int rank, size_t, ccoCo
     group.ranks = ranks;
   }
   // Queues are a matter of the device communicator in mori; here they are made at once, as many as a node has by default.
-  group.together([&] { group.comm = tw_comm_provider()->open(static_cast<uint32_t>(ranks), 0); });
+  group.together([&] { group.comm = stub::provider()->open(static_cast<uint32_t>(ranks), 0); });
   if (group.comm == nullptr) return 1;
   *out = new ccoComm;
   (*out)->rank = rank;
@@ -111,7 +125,7 @@ inline int ccoMemAlloc(ccoComm *comm, size_t bytes, void **out) {
   int status = 0;
   group.together([&] {
     group.parts.assign(static_cast<size_t>(group.ranks), TwWindowPart{});
-    if (tw_comm_provider()->window_open(group.comm, "window", bytes, group.parts.data()) != 0) group.parts.clear();
+    if (stub::provider()->window_open(group.comm, "window", bytes, group.parts.data()) != 0) group.parts.clear();
   });
   if (group.parts.empty()) {
     status = 1;
@@ -134,7 +148,7 @@ inline int ccoWindowRegister(ccoComm *comm, void *memory, size_t, ccoWindow_t *o
 
 inline int ccoDevCommCreate(ccoComm *comm, const ccoDevCommRequirements *, ccoDevComm *out) {
   return static_cast<int>(
-      tw_comm_provider()->dev_comm(stub::group().comm, static_cast<uint32_t>(comm->rank), out, sizeof *out));
+      stub::provider()->dev_comm(stub::group().comm, static_cast<uint32_t>(comm->rank), out, sizeof *out));
 }
 
 inline int ccoBarrierAll(ccoComm *) {
@@ -149,7 +163,7 @@ inline int ccoMemFree(ccoComm *, void *) { return 0; }
 inline int ccoCommDestroy(ccoComm *comm) {
   stub::Group &group = stub::group();
   uint32_t status = 0;
-  group.together([&] { status = tw_comm_provider()->close(group.comm); });
+  group.together([&] { status = stub::provider()->close(group.comm); });
   delete comm;
   return static_cast<int>(status);
 }
