@@ -119,7 +119,7 @@ fn hip() -> Result<Box<dyn Device>, String> {
     use tilewright_runtime::device::hip::{HipDevice, Provider};
     let mut device = HipDevice::find().map_err(|why| why.to_string())?;
     if let Some(path) = std::env::var_os("TILEWRIGHT_COMM").filter(|path| !path.is_empty()) {
-        let provider = Provider::load(std::path::Path::new(&path)).map_err(|why| why.to_string())?;
+        let provider = Provider::named_by_user(std::path::Path::new(&path)).map_err(|why| why.to_string())?;
         device = device.with_provider(provider);
     }
     Ok(Box::new(device))

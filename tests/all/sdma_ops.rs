@@ -46,10 +46,10 @@ kernel k(comm: devcomm, ready: window<u32>[8], epoch: window<u32>[8], a: window<
 run k { a = iota; epoch = 7; expect b[0, 5] == u32(rank * 64 + 5); }
 ";
 
-/// A batch of a wait and copies of lanes, rung once; a broadcast to the next rank and to this one.
+/// A batch of a wait and copies of lanes of a block of one wave (`WAVE` threads), rung once; a broadcast to the next rank and to this one.
 const BATCH: &str = "
 kernel k(comm: devcomm, flag: window<u64>[8], a: window<u32>[64], b: window<u32>[64], c: window<u32>[64])
-    launch(grid = [1], block = [64])
+    launch(grid = [1], block = [WAVE])
 {
     let n = comm.lsa_size;
     let next = (me + 1) % n;
@@ -94,7 +94,8 @@ fn runs(name: &str, compiled: &Compiled, device: &dyn Device, ranks: u32, seed: 
 
 fn everywhere(name: &str, text: &str, least: u32) {
     for target in [&GFX950, &GFX942, &GFX1250] {
-        let compiled = compiled(text, target);
+        let text = text.replace("WAVE", &target.warp_size.to_string());
+        let compiled = compiled(&text, target);
         for ranks in [1, 2, 4, 8].into_iter().filter(|ranks| *ranks >= least) {
             for seed in 0..6 {
                 runs(name, &compiled, &Lanes, ranks, seed);

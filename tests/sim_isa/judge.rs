@@ -6,6 +6,8 @@ use tilewright_backend_llvm::Disassembler;
 use tilewright_sim::isa::table::LITERAL;
 use tilewright_sim::isa::{Chip, DecodeError, Inst, Why, decode};
 
+use crate::newer;
+
 /// What came of many comparisons.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -22,17 +24,22 @@ pub(crate) struct Tally {
 impl Tally {
     /// Compares the instruction at the start of `words`; whether both decode it alike.
     pub(crate) fn compare(&mut self, chip: Chip, llvm: &mut Disassembler, words: [u32; 4]) -> bool {
-        if llvm_stops(&words) {
+        let newer = chip == Chip::Gfx1250;
+        if if newer { newer::llvm_stops(&words) } else { llvm_stops(&words) } {
             return false;
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         // Comments in LLVM's text say that it printed something that is no instruction.
-        let theirs = llvm.instruction(&bytes).filter(|(_, text)| !text.contains("/*") && !text.contains("; Warning"));
+        let theirs = llvm
+            .instruction(&bytes)
+            .filter(|(_, text)| !["/*", "; Warning", "v_illegal"].iter().any(|mark| text.contains(mark)));
         let at = |text: String| format!("{} {words:08x?} {text}", chip.name());
         match (decode(&words, chip), theirs) {
             (Ok(inst), Some((bytes, text))) => {
                 let ours = inst.to_string();
-                if inst.bytes() == bytes as u64 && (ours == text || llvm_misreads(&inst)) {
+                if inst.bytes() == bytes as u64
+                    && (ours == text || if newer { newer::llvm_misreads(&inst) } else { llvm_misreads(&inst) })
+                {
                     self.same += 1;
                     return true;
                 }
@@ -40,21 +47,24 @@ impl Tally {
                 *entry = (entry.0 + 1, at(format!("\n  ours {ours}\n  LLVM {text}")));
             }
             (Err(_), None) => self.refused += 1,
+            (Ok(inst), None) if newer && newer::llvm_misreads(&inst) => {}
             (Ok(inst), None) => {
                 let entry = self.wrong.entry(format!("LLVM refuses {}", inst.op.mnemonic())).or_default();
                 *entry = (entry.0 + 1, at(inst.to_string()));
             }
-            (Err(error), Some((_, text))) => match laxer(&error, &text) {
-                Some(reason) => {
-                    let entry = self.laxer.entry(reason).or_default();
-                    *entry = (entry.0 + 1, at(text));
+            (Err(error), Some((_, text))) => {
+                match if newer { newer::laxer(&error, &text) } else { laxer(&error, &text) } {
+                    Some(reason) => {
+                        let entry = self.laxer.entry(reason).or_default();
+                        *entry = (entry.0 + 1, at(text));
+                    }
+                    None => {
+                        let mnemonic = text.split(' ').next().unwrap_or_default();
+                        let entry = self.wrong.entry(format!("we refuse {mnemonic} ({:?})", error.why)).or_default();
+                        *entry = (entry.0 + 1, at(text));
+                    }
                 }
-                None => {
-                    let mnemonic = text.split(' ').next().unwrap_or_default();
-                    let entry = self.wrong.entry(format!("we refuse {mnemonic} ({:?})", error.why)).or_default();
-                    *entry = (entry.0 + 1, at(text));
-                }
-            },
+            }
         }
         false
     }

@@ -1,4 +1,4 @@
-//! Random valid encodings of every row of the tables.
+//! Random valid encodings of every row of gfx9's tables.
 
 use tilewright_sim::isa::table::{
     self, ATOMIC, E64, FORMATS, GDS, GFX942, GFX950, LITERAL, MATRIX, NO_DPP, NO_SDWA, REGISTER_ONLY, Row, STORE, TIED,
@@ -88,7 +88,7 @@ fn encode(random: &mut Random, format: Format, form: Form, row: &Row) -> [u32; 4
         Format::Vop3p => packed(random, row),
         Format::Ds => ds(random, row),
         Format::Flat | Format::Global | Format::Scratch => flat(random, format, row),
-        Format::Mubuf | Format::Mtbuf => buffer(random, format, row),
+        _ => buffer(random, format, row),
     };
     if words[2] == 0 {
         words[2] = random.sparse();

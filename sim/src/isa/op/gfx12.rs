@@ -8,7 +8,7 @@ macro_rules! with_gfx12 {
     () => {
         with_gfx9! {
             // SOP2
-            SPackHlB32B16 "s_pack_hl_b32_b16", SAddF32 "s_add_f32", SSubF32 "s_sub_f32", SMinNumF32 "s_min_num_f32",
+            SVersion "s_version", SPackHlB32B16 "s_pack_hl_b32_b16", SAddF32 "s_add_f32", SSubF32 "s_sub_f32", SMinNumF32 "s_min_num_f32",
             SMaxNumF32 "s_max_num_f32", SMulF32 "s_mul_f32", SFmaakF32 "s_fmaak_f32", SFmamkF32 "s_fmamk_f32",
             SFmacF32 "s_fmac_f32", SCvtPkRtzF16F32 "s_cvt_pk_rtz_f16_f32", SAddF16 "s_add_f16", SSubF16 "s_sub_f16",
             SMinNumF16 "s_min_num_f16", SMaxNumF16 "s_max_num_f16", SMulF16 "s_mul_f16", SFmacF16 "s_fmac_f16",

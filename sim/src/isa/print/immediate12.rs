@@ -146,3 +146,24 @@ pub(super) fn alu_counters(f: &mut Formatter<'_>, value: u16) -> fmt::Result {
     }
     Ok(())
 }
+
+/// What code was compiled for: the family in bits 7:0, then flags from bit 13 on.
+pub(super) fn version(f: &mut Formatter<'_>, value: u16) -> fmt::Result {
+    if value & 0x1f00 != 0 {
+        return write!(f, "{value:#x}");
+    }
+    let flags = ["W64_BIT", "W32_BIT", "MDP_BIT"];
+    let chosen: Vec<&str> = (0..3).filter(|i| value >> (13 + i) & 1 != 0).map(|i| flags[i]).collect();
+    f.write_str(&"(".repeat(chosen.len().saturating_sub(1)))?;
+    match value & 0xff {
+        0 => f.write_str("UC_VERSION_GFX7")?,
+        4 => f.write_str("UC_VERSION_GFX10")?,
+        6 => f.write_str("UC_VERSION_GFX11")?,
+        9 => f.write_str("UC_VERSION_GFX12")?,
+        family => write!(f, "{family}")?,
+    }
+    for (i, flag) in chosen.iter().enumerate() {
+        write!(f, "|UC_VERSION_{flag}{}", if i + 1 < chosen.len() { ")" } else { "" })?;
+    }
+    Ok(())
+}

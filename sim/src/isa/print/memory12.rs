@@ -135,9 +135,7 @@ impl Inst {
             let f = list.next()?;
             self.source(f, i)?;
         }
-        if self.mods.bitop3 != 0 {
-            write!(f, " bitop3:{:#x}", self.mods.bitop3)?;
-        }
+        super::vector::truth_table(f, self.mods.bitop3)?;
         match self.second() {
             Some(second) => write!(f, " :: {second}"),
             None => Ok(()),

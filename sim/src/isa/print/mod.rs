@@ -99,7 +99,7 @@ impl Inst {
             match self.src[i] {
                 Operand::Simm16(value) if self.newer() => immediate12::message(list.next()?, value as u16)?,
                 Operand::Literal(value) if self.is_constant(i) => write!(list.next()?, "{value:#x}")?,
-                Operand::Literal64 => operand::literal64(list.next()?, self.literal64(), self.row.src[i])?,
+                Operand::Literal64 => operand::literal64(list.next()?, self.literal64(), self.row.src[i], false)?,
                 Operand::Simm16(value) => immediate::gpr_idx(list.next()?, value as u16, 0xff)?,
                 // LLVM shows the literals of these as 32 bits.
                 source @ Operand::Literal(_) if self.format == Format::Sop1 && self.row.src[i] == Ty::F16 => {
@@ -139,6 +139,9 @@ impl Inst {
             list.operand(self.dst, row.dst, self.dst_dwords)?;
         }
         let f = list.next()?;
+        if self.op == Op::SVersion {
+            return immediate12::version(f, value);
+        }
         if row.has(LABEL) { write!(f, "{value}") } else { write!(f, "{value:#x}") }
     }
 

@@ -72,15 +72,15 @@ fn float(value: InlineFloat, double: bool) -> &'static str {
 }
 
 /// A 64-bit literal. LLVM marks one that fits in 32 bits, and shows another as the inline constant that it is equal to, or a
-/// double by its high half if the other is zero.
-pub(super) fn literal64(f: &mut Formatter<'_>, value: u64, ty: Ty) -> fmt::Result {
+/// double by its high half if the other is zero. One that belongs to the instruction (`fused`) could not have been said shorter.
+pub(super) fn literal64(f: &mut Formatter<'_>, value: u64, ty: Ty, fused: bool) -> fmt::Result {
     let signed = value as i64;
     match InlineFloat::ALL.iter().find(|float| float.bits64() == value) {
         _ if value >> 32 == 0 => write!(f, "lit64({value:#x})"),
-        _ if (-16..=64).contains(&signed) => write!(f, "{signed}"),
-        Some(constant) => f.write_str(float(*constant, true)),
-        None if ty == Ty::F64 && value as u32 == 0 => write!(f, "{:#x}", value >> 32),
-        None => write!(f, "{value:#x}"),
+        _ if (-16..=64).contains(&signed) && !fused => write!(f, "{signed}"),
+        Some(constant) if !fused => f.write_str(float(*constant, true)),
+        _ if ty == Ty::F64 && value as u32 == 0 => write!(f, "{:#x}", value >> 32),
+        _ => write!(f, "{value:#x}"),
     }
 }
 

@@ -73,8 +73,11 @@ impl Inst {
     pub(super) fn source(&self, f: &mut Formatter<'_>, i: usize) -> fmt::Result {
         let (source, ty, dwords) = (self.src[i], self.row.src[i], self.src_dwords[i]);
         // LLVM shows literals of mixed precision as halves.
-        let halves = matches!(self.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
-        let ty = if halves && matches!(source, Operand::Literal(_)) { Ty::F16 } else { ty };
+        let ty = match (source, self.op) {
+            (Operand::Literal(_), Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16) => Ty::F16,
+            (Operand::Literal(_), Op::VFmaMixF32Bf16 | Op::VFmaMixloBf16 | Op::VFmaMixhiBf16) => Ty::Bf16,
+            _ => ty,
+        };
         let on = |mask: u8| mask >> i & 1 != 0;
         let (neg, abs) = (on(self.mods.neg), on(self.mods.abs));
         let sext = matches!(self.mods.lanes, Lanes::Sdwa(sdwa) if on(sdwa.sext));
@@ -82,12 +85,12 @@ impl Inst {
             return write!(f, "{value:#x}");
         }
         if source == Operand::Literal64 && !neg && !abs {
-            return operand::literal64(f, self.literal64(), ty);
+            return operand::literal64(f, self.literal64(), ty, self.is_constant(i));
         }
         let constant = match source {
             Operand::InlineInt(_) | Operand::InlineFloat(_) => true,
             // What is written as `lit(...)` needs no other brackets.
-            Operand::Literal(value) => !operand::inlinable(value, ty),
+            Operand::Literal(value) => ty == Ty::F64 || !operand::inlinable(value, ty),
             _ => false,
         };
         let (open, close) = match (neg, abs) {
@@ -112,12 +115,7 @@ impl Inst {
     /// Halves of VOP3.
     fn print_op_sel(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mods = &self.mods;
-        if matches!(self.op, Op::VBitop3B16 | Op::VBitop3B32) && mods.bitop3 != 0 {
-            match mods.bitop3 {
-                table @ 0..=10 => write!(f, " bitop3:{table}")?,
-                table => write!(f, " bitop3:{table:#x}")?,
-            }
-        }
+        truth_table(f, mods.bitop3)?;
         if matches!(self.op, Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32) {
             return f.write_str(["", " fi:1", " bound_ctrl:1", " bound_ctrl:1 fi:1"][usize::from(mods.op_sel & 3)]);
         }
@@ -209,6 +207,15 @@ impl Inst {
             blgp if double => mask(f, "neg", blgp, 3),
             blgp => write!(f, " blgp:{blgp}"),
         }
+    }
+}
+
+/// The truth table of bit operations.
+pub(super) fn truth_table(f: &mut Formatter<'_>, table: u8) -> fmt::Result {
+    match table {
+        0 => Ok(()),
+        1..=10 => write!(f, " bitop3:{table}"),
+        _ => write!(f, " bitop3:{table:#x}"),
     }
 }
 

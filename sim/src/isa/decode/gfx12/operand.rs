@@ -81,7 +81,7 @@ impl Code {
         match code {
             // A mask or a lane number is a scalar register; a lane number may be a constant, too.
             _ if (ty.is_scalar() || row.has(NO_VGPR)) && register || ty == Ty::M32 && code > 127 => Err(Why::Operand),
-            _ if i == 0 && row.has(REGISTER_ONLY) && !register => Err(Why::Operand),
+            _ if row.has(REGISTER_ONLY) && !register && (i == 0 || !ty.is_scalar()) => Err(Why::Operand),
             LITERAL32 | LITERAL64 if row.has(NO_LITERAL) => Err(Why::Literal),
             // Wide tuples are vector registers.
             0..256 if ty.dwords() > 2 => Err(Why::Operand),

@@ -91,6 +91,7 @@ rows! {
     /// A 16-bit immediate.
     SOPK:
     0 SMovkI32 B32 <- | IMM;
+    1 SVersion <- | IMM;
     2 SCmovkI32 B32 <- | IMM;
     15 SAddkI32 B32 <- B32 | IMM TIED = "s_addk_co_i32";
     16 SMulkI32 B32 <- B32 | IMM TIED;

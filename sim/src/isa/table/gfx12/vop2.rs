@@ -61,6 +61,6 @@ rows! {
     54 VFmacF16 F16 <- F16 F16 | E64 TIED KEEPS "++X ++X + ++ XXXX";
     55 VFmamkF16 F16 <- F16 F16 F16 | LITERAL NO_DPP KEEPS;
     56 VFmaakF16 F16 <- F16 F16 F16 | LITERAL NO_DPP KEEPS;
-    59 VLdexpF16 F16 <- F16 B16 | E64 KEEPS "+XX +XX + ++ XXXX";
+    59 VLdexpF16 F16 <- F16 F16 | E64 KEEPS "+XX +XX + ++ XXXX";
     60 VPkFmacF16 Pf16 <- Pf16 Pf16 | TIED NO_DPP;
 }

@@ -21,8 +21,8 @@ rows! {
     531 VFmaF32 F32 <- F32 F32 F32 | "+++ +++ + ++ XXXX";
     532 VFmaF64 F64 <- F64 F64 F64 | NO_DPP "+++ +++ + ++ XXXX";
     533 VLerpU8 B32 <- B32 B32 B32 | "XXX XXX X XX XXXX";
-    534 VAlignbitB32 B32 <- B32 B32 B32 | "XXX XXX + XX ++++";
-    535 VAlignbyteB32 B32 <- B32 B32 B32 | "XXX XXX + XX ++++";
+    534 VAlignbitB32 B32 <- B32 B32 B16 | "XXX XXX + XX ++++";
+    535 VAlignbyteB32 B32 <- B32 B32 B16 | "XXX XXX + XX ++++";
     536 VMullitF32 F32 <- F32 F32 F32 | "+++ +++ + ++ XXXX";
     538 VMin3I32 B32 <- B32 B32 B32 | "XXX XXX X XX XXXX";
     539 VMin3U32 B32 <- B32 B32 B32 | "XXX XXX X XX XXXX";
@@ -115,6 +115,8 @@ rows! {
     657 VAshrPkU8I32 B32 <- B32 B32 B32 | "XXX XXX X XX ++++";
     762 VMadNcU64U32 B64 <- B32 B32 B64 | NO_DPP "XXX XXX + XX XXXX";
     763 VMadNcI64I32 B64 <- B32 B32 B64 | NO_DPP "XXX XXX + XX XXXX";
+    764 VDivScaleF32 F32 M32 <- F32 F32 F32 | NO_DPP "XXX XXX + XX XXXX";
+    765 VDivScaleF64 F64 M32 <- F64 F64 F64 | NO_DPP "XXX XXX + XX XXXX";
     766 VMadU64U32 B64 M32 <- B32 B32 B64 | NO_DPP "XXX XXX + XX XXXX" = "v_mad_co_u64_u32";
     767 VMadI64I32 B64 M32 <- B32 B32 B64 | NO_DPP "XXX XXX + XX XXXX" = "v_mad_co_i64_i32";
     768 VAddCoU32 B32 M32 <- B32 B32 | "XXX XXX + XX XXXX";

@@ -86,7 +86,7 @@ rows! {
     92 VCmpGtU64 None M32 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
     93 VCmpNeU64 None M32 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
     94 VCmpGeU64 None M32 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
-    125 VCmpClassF16 None M32 <- F16 B16 | E64 "++X ++X X XX XXXX";
+    125 VCmpClassF16 None M32 <- F16 F16 | E64 "++X ++X X XX XXXX";
     126 VCmpClassF32 None M32 <- F32 B32 | E64 "+XX +XX X XX XXXX";
     127 VCmpClassF64 None M32 <- F64 B32 | E64 NO_DPP "+XX +XX X XX XXXX";
     129 VCmpxLtF16 <- F16 F16 | E64 "++X ++X + XX XXXX";
@@ -167,7 +167,7 @@ rows! {
     220 VCmpxGtU64 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
     221 VCmpxNeU64 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
     222 VCmpxGeU64 <- B64 B64 | E64 NO_DPP "XXX XXX X XX XXXX";
-    253 VCmpxClassF16 <- F16 B16 | E64 "++X ++X X XX XXXX";
+    253 VCmpxClassF16 <- F16 F16 | E64 "++X ++X X XX XXXX";
     254 VCmpxClassF32 <- F32 B32 | E64 "+XX +XX X XX XXXX";
     255 VCmpxClassF64 <- F64 B32 | E64 NO_DPP "+XX +XX X XX XXXX";
 }
