@@ -303,10 +303,11 @@ fn ranks_are_reduced_in_few_instructions() {
 
 #[test]
 fn what_the_target_lacks_is_refused() {
-    let refused = |source: &str| match compile(&lowered(source), &GFX950, &Options::default()) {
+    let refused_on = |source: &str, target| match compile(&lowered(source), target, &Options::default()) {
         Err(CompileError::Code(error @ Error::Unsupported { .. })) => error.to_string(),
         other => panic!("{other:?}"),
     };
+    let refused = |source: &str| refused_on(source, &GFX950);
     let matrix = "kernel k(a: global<f16>[64]) launch(grid = [1], block = [64]) {
         shared x: f16[64];
         local r: f16[2];
@@ -317,6 +318,7 @@ fn what_the_target_lacks_is_refused() {
         sdma.put(w@to![0], w![0], to, 64, queue = 0, coop = warp);
     }";
     assert!(refused(coop).contains("64 lanes"));
+    assert!(refused_on(&coop.replace("warp = 32", "warp = 64"), &GFX1250).contains("32 lanes"));
     let lds = "kernel k(o: global<u8>[64]) launch(grid = [1], block = [64]) {
         shared x: u8[200000];
         x![thread.x] = 1;
@@ -324,6 +326,8 @@ fn what_the_target_lacks_is_refused() {
         o![thread.x] = y;
     }";
     assert!(refused(lds).contains("163840"));
+    assert!(refused_on(&lds.replace("200000", "327681"), &GFX1250).contains("327680"));
+    assert!(compiled(lds, &GFX1250).hsaco.is_some());
     let nvidia = compile(&lowered(matrix), &tilewright_target::SM_90A, &Options::default());
     assert!(matches!(nvidia, Err(CompileError::Code(Error::Unsupported { .. }))));
 }

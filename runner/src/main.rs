@@ -34,14 +34,15 @@ fn main() -> ExitCode {
         Ok(answer) => {
             let text = if args.json { answer.json() } else { answer.text() };
             if let Err(why) = print(&text) {
-                say(&format!("cannot write to standard output: {why}"));
+                say("error", &format!("cannot write to standard output: {why}"));
                 return ExitCode::FAILURE;
             }
-            answer.faults().for_each(say);
+            answer.notes().for_each(|note| say("note", &note));
+            answer.faults().for_each(|fault| say("error", fault));
             if answer.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(why) => {
-            say(&why);
+            say("error", &why);
             ExitCode::FAILURE
         }
     }
@@ -56,8 +57,9 @@ fn print(text: &str) -> Result<(), std::io::Error> {
     }
 }
 
-fn say(why: &str) {
-    let _ = writeln!(std::io::stderr(), "error: {why}");
+/// Words to standard error; nobody can be told if that fails.
+fn say(kind: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "{kind}: {why}");
 }
 
 /// Runs what fits.

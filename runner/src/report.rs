@@ -70,6 +70,12 @@ impl Answer {
         self.parts.iter().flat_map(|part| &part.trials).filter_map(|trial| trial.fault.as_deref())
     }
 
+    /// Targets of the bundle that were left out, though their run blocks ran elsewhere.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let told = !self.not_run.is_empty();
+        self.reasons().filter(move |_| !told).map(|why| format!("not run for {why}"))
+    }
+
     /// Why nothing runs the rest, one sentence a target.
     fn reasons(&self) -> impl Iterator<Item = String> {
         self.refused.iter().map(|(target, why)| format!("{target}: {why}"))

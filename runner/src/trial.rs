@@ -2,7 +2,7 @@
 
 use tilewright_artifact::{Bundle, CaseLaunch, Part};
 use tilewright_runtime::compare::difference;
-use tilewright_runtime::device::{Launch, RankArgs};
+use tilewright_runtime::device::{Launch, RankArgs, RankBuffers};
 use tilewright_runtime::{Comm, Error};
 
 use crate::args::Args;
@@ -67,10 +67,11 @@ fn once(
     let ranks: Vec<RankArgs> = case.ranks.iter().map(of_rank).collect();
     let left = execute(part, launch, &ranks, device, seed).map_err(|e| e.to_string())?;
     let mut bytes = 0;
-    for (index, (rank, after)) in case.ranks.iter().zip(&launch.after).enumerate() {
+    for (index, left) in left {
+        let (Some(rank), Some(after)) = (case.ranks.get(index), launch.after.get(index)) else { continue };
         for (buffer, after) in rank.buffers.iter().zip(after) {
             let want = bundle.content(*after);
-            let found = left.get(index).and_then(|left| left.iter().find(|(name, _)| *name == buffer.name));
+            let found = left.iter().find(|(name, _)| *name == buffer.name);
             let (_, have) = found.ok_or_else(|| format!("no buffer `{}` came back from rank {index}", buffer.name))?;
             if let Some(words) = difference(want, have, buffer.element_bytes as usize) {
                 return Err(format!("`{}` on rank {index} differs: {words}", buffer.name));
@@ -81,16 +82,19 @@ fn once(
     Ok(bytes)
 }
 
-/// A communicator of its own for each run, as `tilewright run` does it.
+/// A communicator of its own for each run, as `tilewright run` does it. What each rank of this process left; the others, where
+/// mori has a process for each rank, are compared in theirs.
 fn execute(
     part: &Part,
     launch: &CaseLaunch,
     ranks: &[RankArgs],
     device: &Choice,
     seed: u64,
-) -> Result<Vec<tilewright_runtime::device::RankBuffers>, Error> {
+) -> Result<Vec<(usize, RankBuffers)>, Error> {
     let comm: Comm = device.open(ranks.len() as u32, launch.kernel.min_queues, seed)?;
-    let prepared = comm.prepare(&part.artifact.code, &Launch { kernel: &launch.kernel, ranks })?;
+    let here: Vec<usize> = comm.ranks().iter().map(|rank| rank.index() as usize).collect();
+    let ranks: Vec<RankArgs> = here.iter().filter_map(|rank| ranks.get(*rank).cloned()).collect();
+    let prepared = comm.prepare(&part.artifact.code, &Launch { kernel: &launch.kernel, ranks: &ranks })?;
     prepared.run()?;
-    prepared.buffers()
+    Ok(here.into_iter().zip(prepared.buffers()?).collect())
 }

@@ -48,7 +48,7 @@ impl Placed {
             data.write(0, content)?;
             return Ok(Placed { data, guarded: None });
         }
-        let image = GuardedBuffer::new(words.clone(), content);
+        let image = GuardedBuffer::new(format!("{name} of rank {}", rank.index()), content);
         let whole = comm.buffer(rank, image.image().len() as u64, &words)?;
         whole.write(0, image.image())?;
         let start = Address(whole.address().0.wrapping_add(GUARD_BYTES as u64));

@@ -1,9 +1,11 @@
 //! Devices, memory and launches.
 //!
-//! **What is here now** is what every device needs and none of it is device code: ranks that cannot be mixed up
-//! ([`rank`]), the running totals of signals across launches ([`signals`]), host images of buffers between guard bytes
-//! ([`memory`]), and the checks before a launch ([`launch`]). Devices are in [`device`]: the
-//! simulator today; cuda and hip come with their issues.
+//! Three layers. At the bottom a [`Driver`]: the GPUs of one communicator as sim, cuda or hip drives them ([`device`]). Above
+//! it, written once for all of them: [`Comm`] (ranks, memory, running totals of signals), [`Module`] and [`Kernel`],
+//! [`Buffer`] and [`Window`], [`Stream`] and [`Event`]. On top of that [`host`], launches whose buffers come from the host and
+//! go back to it, as run blocks want it. [`inspect`] tells what is in an object without any device.
+//!
+//! How a program uses it is shown at the head of the crate `tilewright`, which has the compiler, too.
 //!
 //! What must hold in this crate:
 //! - No IR, no LLVM, no compiler crate: a runner built from it travels to a GPU machine as one small file.
@@ -25,6 +27,9 @@ pub mod rank;
 pub mod signals;
 pub mod stream;
 pub mod times;
+
+#[cfg(test)]
+mod tests;
 
 pub use comm::Comm;
 pub use driver::{Address, Device, DeviceKind, Driver};

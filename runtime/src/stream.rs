@@ -9,7 +9,7 @@ use tilewright_target::mori_abi::SIGNAL_BYTES;
 use crate::comm::{Comm, State};
 use crate::device::ArgError;
 use crate::driver::{Address, EventId, RankLaunch};
-use crate::error::Error;
+use crate::error::{DriverError, Error};
 use crate::launch::{Range, check_aliases};
 use crate::module::{Arg, Args, Kernel};
 use crate::rank::LsaRank;
@@ -109,6 +109,8 @@ impl Stream {
         for rank in state.driver.ranks().to_vec() {
             match state.driver.record(rank) {
                 Ok(id) => ids.push(id),
+                // The simulator runs what is enqueued to know when it ends.
+                Err(error @ DriverError::Fault(_)) => return Err(state.fail(error)),
                 Err(error) => return Err(error.into()),
             }
         }

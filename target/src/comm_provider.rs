@@ -43,7 +43,7 @@ pub struct WindowPart {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CommProvider {
-    /// [`VERSION`] of the interface that the provider was written for; look at nothing else before it is known.
+    /// Version of the interface that the provider was written for; look at nothing else before it is known.
     pub version: u32,
     /// Makes the communicator of a node of `ranks` ranks with at least `queues` SDMA queues to each peer. Null on failure.
     pub open: unsafe extern "C" fn(ranks: u32, queues: u32) -> *mut c_void,

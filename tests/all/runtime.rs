@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 
 use tilewright::artifact::{Artifact, KernelInfo};
 use tilewright::backend::Want;
-use tilewright::bundle;
 use tilewright::{Options, compile_text};
 use tilewright_runtime::device::ArgError;
 use tilewright_runtime::device::sim::{SimDevice, SimOptions};
@@ -81,7 +80,7 @@ fn artifact() -> Artifact {
 fn compiled() -> Artifact {
     let options = Options { want: Want::finished(&GFX950), ..Options::default() };
     let compiled = compile_text(TEXT, &GFX950, &options).unwrap_or_else(|all| panic!("{all:#?}"));
-    bundle::artifact(&compiled).expect("an artifact")
+    tilewright::bundle::artifact(&compiled).expect("an artifact")
 }
 
 fn world(artifact: &Artifact, seed: u64) -> World {
@@ -321,6 +320,27 @@ fn copies_stay_inside_their_buffer() {
     assert!(world.send.read(LsaRank::new(2), u64::MAX, &mut [0; 4]).is_err());
     assert!(world.send.read(LsaRank::new(3), 0, &mut [0; 4]).is_err(), "no such rank");
     assert!(world.comm.buffer(LsaRank::new(3), 8, "none").is_err());
+}
+
+#[test]
+fn events_tell_the_virtual_time_of_launches() {
+    let artifact = artifact();
+    let world = world(&artifact, 9);
+    world.fill(0);
+    let stream = world.comm.stream();
+    let begin = stream.record().expect("an event");
+    world.shift(1).expect("a launch");
+    let one = stream.record().expect("an event");
+    world.shift(16).expect("a launch");
+    let many = stream.record().expect("an event");
+    let (first, second) = (one.since(&begin).expect("times"), many.since(&one).expect("times"));
+    assert_eq!((first.len(), second.len()), (RANKS, RANKS));
+    for (one, sixteen) in first.iter().zip(&second) {
+        // One put from idle takes some microseconds, and each further one two or three.
+        assert!((3.0..50.0).contains(one) && *sixteen > 3.0 * one, "{one} us, {sixteen} us");
+    }
+    let both = many.since(&begin).expect("times");
+    assert!(both.iter().zip(first.iter().zip(&second)).all(|(all, (a, b))| (all - a - b).abs() < 1e-6), "{both:?}");
 }
 
 #[test]

@@ -74,6 +74,36 @@ fn run_simulates_amd_targets_unless_told_otherwise() {
 }
 
 #[test]
+fn run_tells_virtual_time_and_writes_traces() {
+    let folder = Folder::new("trace");
+    let out = folder.path("trace.json");
+    let outcome = tilewright(&["run", "examples/ring_shift.tile", "--trace", &out, "--seeds", "2"]).ends(0);
+    outcome.prints(&["virtual time, by figures measured on gfx950", "256 B to rank 1"]);
+    let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(&out).expect("a trace")).expect("JSON");
+    assert_eq!((&trace["otherData"]["seed"], &trace["otherData"]["target"]), (&"0".into(), &"gfx950".into()));
+    let named = |name: &str| trace["traceEvents"].as_array().is_some_and(|all| all.iter().any(|e| e["name"] == name));
+    assert!(named("ring_shift") && named("ring_shift.tile:13") && named("put 256 B to `recv` of rank 1"));
+    let outcome = tilewright(&["run", "examples/ring_shift.tile", "--json"]).ends(0);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    let time = &json["runs"][0]["virtual_time"][3];
+    assert_eq!(
+        (&time["rank"], &time["links"][0]["bytes"], &time["queues"][0]["packets"]),
+        (&3.into(), &256.into(), &2.into())
+    );
+    assert!(time["end_ps"].as_u64().is_some_and(|end| (8_000_000..14_000_000).contains(&end)), "{time}");
+    // Nothing is written for a run that fails, and nothing is asked of what has no time.
+    let none = &folder.path("none.json");
+    tilewright(&["run", "tests/faults/no_signal.tile", "--alone", "--trace", none]).ends(1);
+    assert!(!std::path::Path::new(none).exists());
+    tilewright(&["run", "examples/ring_shift.tile", "--device", "lanes", "--trace", none])
+        .ends(2)
+        .says(&["--trace is of"]);
+    tilewright(&["run", "examples/ring_shift.tile", "--trace", "/no/such/folder/t.json"])
+        .ends(1)
+        .says(&["cannot write"]);
+}
+
+#[test]
 fn run_picks_an_allowed_target_or_says_what_is_allowed() {
     let text = "kernel k(a: global<f32>[64], b: global<f32>[64]) launch(grid = [1], block = [64]) { copy b <- a by cta; }\n\
                 run k { targets = [\"sm_90a\"]; a = iota; expect b == a; }\n";

@@ -1,8 +1,10 @@
 //! Tests of the `tilewright` program, through its binary.
 
+mod arrays;
 mod commands;
 mod errors;
 mod layout;
 mod malformed;
+mod objects;
 mod program;
 mod readme;

@@ -14,6 +14,8 @@ mod owners;
 mod peers;
 mod run;
 mod shrink;
+#[path = "../trace_picture/mod.rs"]
+pub mod trace_picture;
 
 pub use case::{Begin, Case, Compare, Guard, Place, Side};
 pub use generate::generate;

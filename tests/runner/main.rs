@@ -147,6 +147,16 @@ fn where_nothing_fits_it_says_not_run() {
 }
 
 #[test]
+fn targets_that_were_left_out_are_told() {
+    let folder = Folder::new("left-out");
+    let (bundle, _) = example("gmem_smem", &["gfx950", "sm_90a"], None);
+    let file = folder.write("b.twb", &bundle.to_twb().expect("written"));
+    let (status, out, err) = run(&folder, &file, &["--device", "sim"]);
+    assert_eq!((status, out.matches("checked").count()), (Some(0), 1), "{out}");
+    assert_eq!(err, "note: not run for sm_90a: sim: the simulator executes AMD code only\n");
+}
+
+#[test]
 fn a_run_block_runs_on_the_targets_that_it_allows() {
     let folder = Folder::new("targets");
     let text =

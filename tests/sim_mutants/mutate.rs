@@ -3,7 +3,7 @@
 //! What must hold: a mutant differs from the kernel in the words of the instructions it names and in nothing else; each still
 //! decodes, and a cleared bit changes nothing but that bit's meaning.
 
-use tilewright_sim::isa::{Chip, Format, Inst, Op, Operand, decode};
+use tilewright_sim::isa::{Chip, Format, Inst, Op, Operand, Scope, decode};
 
 use crate::code::Site;
 
@@ -40,9 +40,9 @@ fn role(site: &Site) -> Role {
     let text = site.text.as_str();
     let name = text.split(' ').next().unwrap_or_default();
     match site.inst.op {
-        Op::SWaitcnt => Role::Wait,
-        Op::SBarrier => Role::Barrier,
-        _ if matches!(name, "buffer_wbl2" | "buffer_inv") => Role::Fence,
+        _ if counters(site).next().is_some() || site.inst.op == Op::SWaitcnt => Role::Wait,
+        Op::SBarrier | Op::SBarrierSignal | Op::SBarrierWait => Role::Barrier,
+        _ if matches!(name, "buffer_wbl2" | "buffer_inv" | "global_wb" | "global_inv") => Role::Fence,
         _ if !matches!(site.inst.format, Format::Global | Format::Flat) => Role::Other,
         _ if name.contains("_load_") => Role::Load,
         _ => Role::Store,
@@ -75,8 +75,11 @@ pub(crate) fn mutants(sites: &[Site], index: usize, chip: Chip) -> Vec<Mutant> {
     let site = &sites[index];
     let mut all = Vec::new();
     match role(site) {
-        Role::Wait => all.extend(counters(site).map(|(name, mask)| without_counter(site, name, mask))),
-        Role::Barrier | Role::Store => all.push(mutant(site, "removed", nops(site))),
+        Role::Wait => all.extend(counters(site).map(|(name, word)| without_counter(site, name, word))),
+        Role::Barrier | Role::Store => {
+            all.push(mutant(site, "removed", nops(site)));
+            all.extend(without_its_wait(sites, index));
+        }
         Role::Fence => {
             all.push(mutant(site, "removed", nops(site)));
             all.extend(without_scopes(site, chip));
@@ -91,13 +94,14 @@ pub(crate) fn mutants(sites: &[Site], index: usize, chip: Chip) -> Vec<Mutant> {
     all
 }
 
-/// Both of two that follow each other gone: two waits for the same counter, or two barriers. What one of them does for the
+/// Both of two that follow each other gone: two waits for the same counter, two barriers, or two write-backs. What one of them does for the
 /// other is no reason to have neither. `survived` says of which of them one alone may go.
 pub(crate) fn pairs(sites: &[Site], survived: impl Fn(&Mutant) -> bool) -> Vec<Mutant> {
     let mut all = Vec::new();
-    for kind in ["vmcnt", "lgkmcnt", "s_barrier"] {
+    let fence = "global_wb scope:SCOPE_DEV";
+    for kind in ["vmcnt", "lgkmcnt", "loadcnt", "storecnt", "dscnt", "kmcnt", "xcnt", "s_barrier", fence] {
         let one = |site: &Site| match counters(site).find(|(name, _)| *name == kind) {
-            Some((name, mask)) => Some(without_counter(site, name, mask)),
+            Some((name, word)) => Some(without_counter(site, name, word)),
             None => (site.text == kind).then(|| mutant(site, "removed", nops(site))),
         };
         let alone: Vec<Mutant> = sites.iter().filter_map(one).collect();
@@ -110,19 +114,57 @@ pub(crate) fn pairs(sites: &[Site], survived: impl Fn(&Mutant) -> bool) -> Vec<M
     all
 }
 
-/// The counters that a wait names, with their masks.
+/// The counters that a wait names, each with the instruction that does not wait for it.
 fn counters(site: &Site) -> impl Iterator<Item = (&'static str, u32)> {
     let word = site.inst.raw[0];
-    let wait = site.inst.op == Op::SWaitcnt;
-    COUNTERS.into_iter().filter(move |(_, mask)| wait && word & mask != *mask)
+    let all = match site.inst.op {
+        Op::SWaitcnt => {
+            let named = COUNTERS.into_iter().filter(|(_, mask)| word & mask != *mask);
+            named.map(|(name, mask)| (name, word | mask)).collect()
+        }
+        Op::SWaitLoadcnt => vec![("loadcnt", NOP)],
+        Op::SWaitStorecnt => vec![("storecnt", NOP)],
+        Op::SWaitDscnt => vec![("dscnt", NOP)],
+        Op::SWaitKmcnt => vec![("kmcnt", NOP)],
+        Op::SWaitXcnt => vec![("xcnt", NOP)],
+        // Two fields of six bits.
+        Op::SWaitLoadcntDscnt => vec![("loadcnt", word | 0x3f00), ("dscnt", word | 0x3f)],
+        Op::SWaitStorecntDscnt => vec![("storecnt", word | 0x3f00), ("dscnt", word | 0x3f)],
+        _ => Vec::new(),
+    };
+    all.into_iter()
 }
 
-fn without_counter(site: &Site, name: &str, mask: u32) -> Mutant {
-    mutant(site, format!("without {name}"), vec![(site.at, site.inst.raw[0] | mask)])
+fn without_counter(site: &Site, name: &str, word: u32) -> Mutant {
+    mutant(site, format!("without {name}"), vec![(site.at, word)])
+}
+
+/// Both halves of gfx1250's barrier.
+fn without_its_wait(sites: &[Site], index: usize) -> Option<Mutant> {
+    let site = &sites[index];
+    let wait = sites[index + 1..].iter().find(|next| next.inst.op == Op::SBarrierWait)?;
+    let both = [nops(site), nops(wait)].concat();
+    (site.inst.op == Op::SBarrierSignal).then(|| mutant(site, "removed with its wait", both))
+}
+
+/// The scope of gfx1250 made less.
+fn smaller_scopes(site: &Site, chip: Chip) -> Vec<Mutant> {
+    let (mem, raw) = (site.inst.mem, site.inst.raw);
+    let smaller = [(Scope::Dev, "at SCOPE_DEV"), (Scope::Cu, "at SCOPE_CU")];
+    let at = |(scope, what): (Scope, &str)| {
+        let word = raw[1] & !(3 << 18) | (scope as u32) << 18;
+        let now = decode(&[raw[0], word, raw[2]], chip).expect("a smaller scope is an instruction, too");
+        assert!(now.op == site.inst.op && now.src == site.inst.src && now.mem.scope == scope, "{}", site.text);
+        mutant(site, what, vec![(site.at + 1, word)])
+    };
+    smaller.into_iter().filter(|(scope, _)| *scope < mem.scope).map(at).collect()
 }
 
 /// Each scope bit that is set, cleared; and both.
 fn without_scopes(site: &Site, chip: Chip) -> Vec<Mutant> {
+    if chip == Chip::Gfx1250 {
+        return smaller_scopes(site, chip);
+    }
     let (mem, raw) = (site.inst.mem, site.inst.raw);
     let (bit0, bit1) = match site.inst.format {
         Format::Mubuf => (14, 15),
@@ -156,11 +198,13 @@ fn swapped_with_next(sites: &[Site], index: usize) -> Option<Mutant> {
     let (site, next) = (&sites[index], sites.get(index + 1)?);
     let alike = site.inst.raw == next.inst.raw;
     let access = |site: &Site| matches!(role(site), Role::Load | Role::Store);
-    // A global access is none of a wait's business that names only lgkmcnt; a FLAT one may be.
+    // A global access is none of a wait's business that names only counters of others; a FLAT one may be.
+    let loads = role(site) == Role::Load || site.inst.dst_width() > 0;
+    let counts = |name: &str| matches!(name, "vmcnt" | "xcnt") || name == if loads { "loadcnt" } else { "storecnt" };
     let apart = access(site)
         && site.inst.format == Format::Global
         && role(next) == Role::Wait
-        && counters(next).all(|(name, _)| name != "vmcnt");
+        && counters(next).all(|(name, _)| !counts(name));
     let other = |site: &Site| role(site) == Role::Other;
     if other(site) || other(next) || next.target || alike || apart || (access(site) && access(next)) {
         return None;

@@ -1,4 +1,4 @@
-//! Chores of the house, one file each: `cargo run -p tilewright-xtask -- tidy | snapshots FILE | readme | fuzz-copies | validate`.
+//! Chores of the house, one file each: `cargo run -p tilewright-xtask -- tidy | snapshots FILE | readme | fuzz-copies | trace-picture IN OUT | validate`.
 //!
 //! Must hold: a chore prints what it found, one fault a line, and exits 1 if there is any; 2 is usage.
 
@@ -6,6 +6,7 @@ mod fuzz_copies;
 mod readme;
 mod snapshots;
 mod tidy;
+mod trace_picture;
 mod tree;
 mod validate;
 
@@ -18,6 +19,8 @@ const USAGE: &str = "usage: xtask COMMAND
   readme          runs the commands of README.md
   fuzz-copies [--cases N] [--seed S] [--first K] [--verbose]
                   random copies, executed for every target and variant and compared with the reference
+  trace-picture IN OUT
+                  draws a trace of `tilewright run --trace` as SVG
   validate        hands all emitted PTX to ptxas (skips with a reason where there is none)
 ";
 
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::faults(root),
         ["snapshots", file] => snapshots::faults(root, Path::new(file)),
         ["readme"] => readme::faults(root),
+        ["trace-picture", from, to] => trace_picture::faults(Path::new(from), Path::new(to)),
         ["validate"] => validate::faults(root),
         _ => {
             eprint!("{USAGE}");

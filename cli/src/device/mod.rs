@@ -4,6 +4,8 @@
 //! compared bit by bit; memory without contents holds the same bytes on all.
 
 mod cuda;
+mod hardware;
+mod hip;
 mod lanes;
 mod reference;
 mod sim;
@@ -15,6 +17,7 @@ use tilewright_target::{Target, Vendor};
 use crate::Compiled;
 
 pub use cuda::Cuda;
+pub use hip::Hip;
 pub use lanes::{Lanes, accesses};
 pub use reference::Reference;
 pub use sim::{Sim, Timed, Times};
@@ -35,7 +38,7 @@ pub trait Device: Sync {
 }
 
 /// Every device.
-pub static DEVICES: &[&dyn Device] = &[&Sim { checks: true }, &Lanes, &Reference, &Cuda];
+pub static DEVICES: &[&dyn Device] = &[&Sim { checks: true }, &Lanes, &Reference, &Cuda, &Hip];
 
 /// The simulator without the checks that take time.
 static UNCHECKED: Sim = Sim { checks: false };

@@ -35,7 +35,7 @@ impl Device for Sim {
     }
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
-        launch(compiled, kernel, input, self.checks, |target, code, launch, options| run(target, code, launch, options))
+        launch(compiled, kernel, input, self.checks, run)
     }
 }
 

@@ -87,7 +87,7 @@ fn cache_control(port: &mut Port<'_>, inst: &Inst, pc: u64) -> Exec {
 }
 
 /// gfx1250's scopes as those of gfx9, whose memory this is: what reaches a device goes past the caches of compute unit and XCD.
-/// An atomic is performed in memory whatever its scope; below device scope it orders nothing.
+/// An atomic below device scope is performed in the L2 of its XCD, and orders nothing.
 const fn named_scope(scope: isa::Scope, what: What) -> Scope {
     match (scope, what) {
         (isa::Scope::Sys, _) => Scope::System,

@@ -399,7 +399,13 @@ fn reads_scc(inst: &Inst) -> bool {
 /// Whether an instruction sets the scalar condition code.
 fn sets_scc(inst: &Inst) -> bool {
     use Op as O;
+    // What gfx1250 adds to SOP2 sets none: floats, and sums and products of 64 bits.
+    let name = inst.op.mnemonic();
+    let float = ["_f32", "_f16"].iter().any(|end| name.ends_with(end));
     match inst.format {
+        Format::Sop2 if float || matches!(inst.op, O::SAddNcU64 | O::SSubNcU64 | O::SMulU64 | O::SPackHlB32B16) => {
+            false
+        }
         Format::Sopc => true,
         Format::Sopk => !matches!(
             inst.op,

@@ -11,11 +11,17 @@ use super::clock::{Known, join_shared};
 use super::fault::{MemFault, Verb};
 use super::shadow::{Cell, Class};
 use super::sync::{Doorbell, NO_RANK};
-use super::{AtomicOp, Memory};
+use super::{AtomicOp, Memory, MemoryType};
 use crate::fault::{Exec, Fault, FaultKind};
 
 fn fault(kind: MemFault) -> Box<Fault> {
     Fault::new(FaultKind::Memory(kind))
+}
+
+/// Whether what was written back at device scope is in memory, for engines: rings and counters are in memory that no cache
+/// holds, so there is nothing beyond that scope (inferred for gfx1250, on which mori posts so; gfx942 keeps none of it back).
+fn reaches_at_device_scope(kind: MemoryType) -> bool {
+    kind == MemoryType::Uncached
 }
 
 impl Memory {
@@ -131,6 +137,7 @@ impl Memory {
             return true;
         }
         let Ok((index, offset)) = self.locate(address, bytes, "read") else { return true };
+        let near = reaches_at_device_scope(self.space.all[index].kind);
         let clock: Rc<_> = self.actors.get(engine).seen.clone();
         let known = self.actors.known.clone();
         let mut probe = Probe {
@@ -139,7 +146,7 @@ impl Memory {
             class: Class::Memory,
             clock: &clock,
             own: Known::default(),
-            near: false,
+            near,
             floor: self.actors.floor,
             record: None,
             known: &known,
@@ -189,6 +196,7 @@ impl Memory {
         }
         let sync = matches!(verb, Verb::SyncRead | Verb::SyncWrite);
         let tick = self.actors.get_mut(engine).next_tick(Class::Memory, packet);
+        let near = reaches_at_device_scope(allocation.kind);
         let clock: Rc<_> = self.actors.get(engine).seen.clone();
         let known = self.actors.known.clone();
         let mut probe = Probe {
@@ -197,7 +205,7 @@ impl Memory {
             class: Class::Memory,
             clock: &clock,
             own: Known::default(),
-            near: false,
+            near,
             floor: self.actors.floor,
             record: Some(Cell::new(engine, tick, Class::Memory, sync)),
             known: &known,

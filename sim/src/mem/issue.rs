@@ -411,7 +411,8 @@ impl Memory {
         }
         let near = allocation.rank == common.unit.rank;
         let coarse = kind == MemoryType::Coarse && near;
-        let class = if writes && coarse && !run.through { Class::Dirty } else { Class::Memory };
+        let lingers = coarse || self.lingers(kind);
+        let class = if writes && lingers && !run.through { Class::Dirty } else { Class::Memory };
         let clock = if writes || run.through || !kind.cached() { 2 } else { usize::from(!coarse) };
         let mut probe = common.probe(self, common.verb, class, clock, near);
         let per_lane = if run.total == run.bytes { run.total } else { run.bytes };

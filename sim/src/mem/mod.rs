@@ -20,8 +20,8 @@
 //! captured, and the operation waits in the wave's [`Pending`]. It is *performed* later, at a moment that [`step`] or
 //! [`wait`] chooses: operations of one wave on the same bytes keep their order, all others may swap; LDS operations
 //! keep their order; a `buffer_inv` acts when it issues, and `buffer_wbl2` follows the stores before it. It is *retired* by
-//! an `s_waitcnt` only: vmcnt counts in order of issue, lgkmcnt in order among LDS operations, while scalar loads
-//! return in any order.
+//! an `s_waitcnt` (or one of gfx1250's waits) only: vmcnt counts in order of issue, lgkmcnt in order among LDS operations,
+//! while scalar loads return in any order.
 //!
 //! **Happens-before.** Each wave, each engine and the host is an *actor* with a clock ([`Clock`]). What a wave did
 //! becomes visible to others with what it later releases: by `s_barrier` to its workgroup, what is retired; by a store
@@ -30,10 +30,17 @@
 //! caches, at once; a plain load needs a `buffer_inv` in between. Two accesses to the same bytes without an edge
 //! between them, one of them a plain write or a plain read against any write, are a race.
 //!
+//! **gfx1250** has the same memory, by what LLVM's memory model asks for: `SCOPE_DEV` is sc1 and `SCOPE_SYS` is sc0 sc1;
+//! `SCOPE_CU` and `SCOPE_SE` are plain; `global_wb` is `buffer_wbl2`, which storecnt counts, and `global_inv` is `buffer_inv`,
+//! which loadcnt counts. A plain store to memory of any kind but doorbells may stay in the L2 until then. vmcnt is two counters, loadcnt and storecnt, each in order of issue; lgkmcnt is dscnt and kmcnt; xcnt
+//! counts addresses that are not translated yet (see `pending.rs`). Its barrier has two halves: what is retired when a wave
+//! *signals* is what the others know when they leave.
+//!
 //! # Who calls what
 //! The machine: [`Memory::begin_launch`] before the first wave of a kernel on a rank, [`Memory::begin_wave`],
-//! [`Memory::name_wave`], [`Memory::arrive`], [`Memory::barrier`], [`Memory::leave`], [`Memory::end_wave`], and [`Memory::end_launch`] after the last one; per
-//! instruction `exec::{flat,ds,smem,mubuf}::issue`, then [`step`], [`wait`] and, at `s_endpgm`, [`retire`].
+//! [`Memory::name_wave`], [`Memory::arrive`], [`Memory::barrier`], [`Memory::leave`], [`Memory::end_wave`], and
+//! [`Memory::end_launch`] after the last one; per instruction `exec::{flat,ds,smem,mubuf}::issue`, then [`step`], [`wait`]
+//! and, at `s_endpgm`, [`retire`].
 //! Engines: [`Memory::add_engine`] once a queue, then the `engine_*` functions; [`Memory::doorbells`] is theirs to
 //! drain.
 //!

@@ -273,7 +273,7 @@ impl Memory {
         for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
             let (operand, compare) = (word(&op.data, 0, dwords, lane), word(&op.data, dwords, dwords, lane));
             let address = op.address[lane];
-            let old = self.atomic_bytes(unit, address, bytes, |old| kind.apply(old, operand, compare, bytes));
+            let old = self.atomic_bytes(unit, address, bytes, op.scope, |old| kind.apply(old, operand, compare, bytes));
             set_word(&mut op.data, 0, dwords, lane, old);
             if let Some(clock) = &op.clock {
                 if let Some(seen) = self.observe(address, bytes as u64, system, unit.rank) {

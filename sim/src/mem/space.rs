@@ -7,6 +7,7 @@ use super::cache::{Backed, Cache, Home, LINE};
 use super::fault::MemFault;
 use super::{Memory, MemoryType, Unit, UnitCaches};
 use crate::rng::Rng;
+use crate::wave::Generation;
 
 /// How far a load or store must reach: scope bits sc0 (workgroup), sc1 (agent), both (system).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,6 +96,14 @@ impl Memory {
         (cu, l2)
     }
 
+    /// Whether a plain store to memory of `kind` may stay in a cache although it has returned, whatever the kind.
+    ///
+    /// gfx1250 (inferred): LLVM's memory model wants a `global_wb` of the scope that is to see a store even where caches write
+    /// through, since a store returns when it has reached its own scope. gfx942 keeps plain stores to coarse memory only.
+    pub(super) fn lingers(&self, kind: MemoryType) -> bool {
+        self.config.generation == Generation::Gfx12 && !kind.read_only() && kind != MemoryType::Doorbell
+    }
+
     /// Loads bytes as a wave sees them.
     pub(super) fn load_bytes(&mut self, unit: Unit, address: u64, scope: Scope, scalar: bool, out: &mut [u8]) {
         let found = self.space.find(address);
@@ -104,7 +113,7 @@ impl Memory {
         let kind = allocation.kind;
         if !kind.cached() || kind.read_only() || scope.through() {
             out.copy_from_slice(&allocation.data[offset..offset + out.len()]);
-            if kind == MemoryType::Coarse && scope.through() {
+            if kind == MemoryType::Coarse && scope.through() || self.lingers(kind) {
                 let (_, l2) = self.ensure(unit);
                 if let Some(cache) = &mut self.second_level[l2]
                     && cache.any_dirty()
@@ -129,14 +138,15 @@ impl Memory {
         let Some((index, offset)) = located else { return };
         let allocation = &self.space.all[index];
         let kind = allocation.kind;
-        if !kind.cached() {
+        let lingers = self.lingers(kind);
+        if !kind.cached() && !lingers {
             return self.memory_write(index, offset, bytes);
         }
         let near = kind == MemoryType::Coarse && allocation.rank == unit.rank;
         let (cu, l2) = self.ensure(unit);
         let (Some(caches), Some(cache)) = (&mut self.units[cu], &mut self.second_level[l2]) else { return };
         lines(address, bytes.len(), |tag, start, range| caches.vector.update(tag, start, &bytes[range]));
-        if near && !scope.through() {
+        if (near || lingers) && !scope.through() {
             let home = Home { allocation: index, near };
             let mut backed = Backed { cache, memory: &mut self.space, version: &mut self.version };
             lines(address, bytes.len(), |tag, start, range| backed.store_dirty(tag, home, start, &bytes[range]));
@@ -146,13 +156,22 @@ impl Memory {
         self.memory_write(index, offset, bytes);
     }
 
-    /// Changes up to 8 bytes at once, in memory; the old value.
-    pub(super) fn atomic_bytes(&mut self, unit: Unit, address: u64, bytes: usize, new: impl FnOnce(u64) -> u64) -> u64 {
+    /// Changes up to 8 bytes at once; the old value. In memory, or in the L2 if the atomic is to reach no further (gfx1250,
+    /// below device scope).
+    pub(super) fn atomic_bytes(
+        &mut self,
+        unit: Unit,
+        address: u64,
+        bytes: usize,
+        scope: Scope,
+        new: impl FnOnce(u64) -> u64,
+    ) -> u64 {
         let mut word = [0; 8];
         self.load_bytes(unit, address, Scope::System, false, &mut word[..bytes]);
         let old = u64::from_le_bytes(word);
         let value = new(old).to_le_bytes();
-        self.store_bytes(unit, address, Scope::System, &value[..bytes]);
+        let reach = if scope == Scope::Wave { Scope::Wave } else { Scope::System };
+        self.store_bytes(unit, address, reach, &value[..bytes]);
         old
     }
 

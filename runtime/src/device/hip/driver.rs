@@ -75,6 +75,15 @@ fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(DriverError::Refused { device: DeviceKind::Hip, why: why.into() })
 }
 
+/// The refusal of what needs mori.
+pub(super) fn without_provider(what: &str) -> DriverError {
+    let why = format!(
+        "{what} by itself: name a library that makes communicators with mori (TILEWRIGHT_COMM), or run on the simulator \
+         (`--device sim`)"
+    );
+    DriverError::Refused { device: DeviceKind::Hip, why }
+}
+
 /// An address as HIP takes it.
 fn pointer(address: Address) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address.0 as usize)
@@ -289,10 +298,7 @@ impl Driver for HipDriver {
 
     fn window(&mut self, bytes: u64, name: &str) -> Result<Vec<WindowPart>> {
         match &self.source {
-            Source::Alone => refuse(
-                "makes no windows by itself: name a library that makes communicators with mori (TILEWRIGHT_COMM), or run on \
-                 the simulator (`--device sim`)",
-            ),
+            Source::Alone => Err(without_provider("makes no windows")),
             Source::Provided(comm) => {
                 let parts = comm.window(name, bytes, self.ranks.len())?;
                 Ok(parts

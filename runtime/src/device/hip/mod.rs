@@ -117,6 +117,7 @@ impl Device for HipDevice {
     fn open(&self, ranks: u32, queues: u32) -> Result<Box<dyn Driver>, DriverError> {
         Ok(match &self.provider {
             Some(provider) => Box::new(HipDriver::provided(provider, ranks, queues)?),
+            None if queues > 0 => return Err(driver::without_provider("makes no communicators")),
             None => Box::new(HipDriver::alone(ranks, self.gpus.len())?),
         })
     }
