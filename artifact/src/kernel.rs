@@ -6,7 +6,7 @@
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{ArtifactError, Count};
+use crate::{ArtifactError, Count, Sizes};
 
 /// One kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct KernelInfo {
     /// Whether it raises signals beside those that it declares: it posts to the copy engines itself. What the slots hold
     /// afterwards nobody knows without reading them.
     pub signals_by_hand: bool,
+    /// What follows from the values of `where` parameters.
+    pub sizes: Sizes,
 }
 
 impl KernelInfo {
@@ -57,6 +59,9 @@ impl KernelInfo {
                 return fault(format!("argument `{}` at byte {} begins before byte {end}", arg.name, arg.offset));
             }
             end = arg.end();
+        }
+        if let Some(what) = self.sizes.check(self) {
+            return fault(what);
         }
         self.signals.iter().try_for_each(|signal| match signal.check(self) {
             Some(what) => fault(format!("signal `{}`: {what}", signal.name)),

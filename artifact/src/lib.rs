@@ -11,6 +11,7 @@ mod case;
 mod count;
 mod kernel;
 mod report;
+mod sizes;
 pub mod table;
 mod text;
 mod twb;
@@ -20,6 +21,7 @@ pub use case::{CaseBuffer, CaseLaunch, CaseRank, RunCase};
 pub use count::{Count, CountOp, CountStep, CountValues, IntType};
 pub use kernel::{ArgInfo, ArgKind, Blob, CodeBytes, CodeKind, KernelInfo, SignalFormula};
 pub use report::{CandidateReport, ConflictReport, CopyReport, CostReport, ParamValue, Params, Report, Verdict};
+pub use sizes::{Size, Sizes};
 pub use text::{checked_line, report_text};
 pub use twb::{ArtifactError, FORMAT_VERSION};
 

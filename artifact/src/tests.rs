@@ -60,6 +60,13 @@ fn artifact() -> Artifact {
                 totals: Some("ready.base".to_owned()),
             }],
             signals_by_hand: false,
+            sizes: Sizes {
+                bytes: vec![(
+                    "send".to_owned(),
+                    Size { text: "n * 2".to_owned(), count: Count::new(vec![CountStep::Where("n".to_owned())]) },
+                )],
+                ..Sizes::default()
+            },
         }],
         code: CodeBytes { kind: CodeKind::Hsaco, bytes: (0..=255).collect() },
         report: vec![CopyReport {
@@ -233,6 +240,14 @@ fn contradictions_are_refused_both_ways() {
     assert_eq!(
         broken(|bundle| kernel(bundle).signals[0].count = Some(Count::new(vec![]))),
         "kernel `ring_shift`: signal `ready`: it leaves 0 values, not one"
+    );
+    assert_eq!(
+        broken(|bundle| kernel(bundle).sizes.bytes[0].0 = "sent".to_owned()),
+        "kernel `ring_shift`: it has a size for `sent`, which is no argument"
+    );
+    assert!(
+        broken(|bundle| kernel(bundle).sizes.grid.push(kernel(&mut sample()).sizes.bytes[0].1.clone()))
+            .ends_with("its grid has 1 formulas, not three")
     );
     assert!(
         broken(|bundle| kernel(bundle).signals[0].totals = Some("send".to_owned()))

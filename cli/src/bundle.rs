@@ -4,10 +4,10 @@
 //! that does not hold on the reference interpreter makes no bundle.
 
 use tilewright_artifact::{
-    Artifact, Bundle, CaseBuffer, CaseLaunch, CaseRank, KernelInfo, Part, RunCase, SignalFormula,
+    Artifact, Bundle, CaseBuffer, CaseLaunch, CaseRank, KernelInfo, Part, RunCase, SignalFormula, Size, Sizes,
 };
 use tilewright_backend_llvm::emit::shared_bytes;
-use tilewright_ir::interp::{self, LaunchInput, check_expects, eval_dim, where_lookup};
+use tilewright_ir::interp::{self, LaunchInput, check_expects, eval_dim, storage_bytes, where_lookup};
 use tilewright_ir::stmt::walk_block;
 use tilewright_ir::text::print_expr;
 use tilewright_ir::{Block, Diagnostic, Dim, Kernel, Module, Name, ParamTy, Run, StmtKind};
@@ -16,22 +16,14 @@ use crate::checked::NpyReader;
 use crate::device::{Device, Reference};
 use crate::{Compiled, backend, totals};
 
-/// The compile as an artifact: its code, and the kernels whose launch shape is constant.
+/// The compile as an artifact: its code and its kernels.
 ///
 /// # Errors
-/// One sentence: the compile did not go far enough, or the launch shape of a kernel that no run block gives one is not constant.
+/// One sentence: the compile did not go far enough, or a kernel is too large.
 pub fn artifact(compiled: &Compiled) -> Result<Artifact, String> {
     let code = compiled.made.as_ref().and_then(backend::Made::code).ok_or("the backend made no code")?;
-    let has_run = |kernel: &Kernel| compiled.tile.runs().any(|run| run.kernel == kernel.name);
-    let mut kernels = Vec::new();
-    for kernel in compiled.lowered.kernels() {
-        match describe(kernel, compiled, &|_| None) {
-            Ok(info) => kernels.push(info),
-            // Its run blocks give it a shape each.
-            Err(_) if has_run(kernel) => {}
-            Err(why) => return Err(why),
-        }
-    }
+    let kernels = compiled.lowered.kernels().map(|kernel| describe(kernel, compiled, &|_| None));
+    let kernels = kernels.collect::<Result<_, _>>()?;
     let report = compiled.report.copies.clone();
     Ok(Artifact { target: compiled.target.name.to_string(), kernels, code, report })
 }
@@ -164,6 +156,7 @@ pub(crate) fn describe(
         args: backend::arguments(kernel, compiled.target),
         grid: extents(&kernel.launch.grid, "grid", kernel, wheres)?,
         block: extents(&kernel.launch.block, "block", kernel, wheres)?,
+        sizes: sizes(kernel),
         lds_bytes: u32::try_from(lds)
             .map_err(|_| format!("kernel `{}` uses {lds} bytes of shared memory", kernel.name))?,
         min_queues: facts.min_queues,
@@ -183,7 +176,7 @@ fn raises_by_hand(body: &Block) -> bool {
     found
 }
 
-/// One to three extents, the others 1.
+/// One to three extents, the others 1; those that have no value yet are 1, too, and follow from their formula.
 fn extents(
     dims: &[Dim],
     what: &str,
@@ -192,10 +185,44 @@ fn extents(
 ) -> Result<[u32; 3], String> {
     let mut out = [1; 3];
     for (slot, dim) in out.iter_mut().zip(dims) {
-        let value = eval_dim(dim, wheres).and_then(|value| u32::try_from(value).ok());
-        *slot = value.ok_or_else(|| {
-            format!("the {what} of kernel `{}` is {dim}, and a bundle holds constant launch shapes only", kernel.name)
-        })?;
+        let Some(value) = eval_dim(dim, wheres) else {
+            size(dim, kernel)
+                .ok_or_else(|| format!("the {what} of kernel `{}` is {dim}, which has no value", kernel.name))?;
+            continue;
+        };
+        let fits = u32::try_from(value).ok();
+        *slot = fits.ok_or_else(|| format!("the {what} of kernel `{}` is {dim} = {value}", kernel.name))?;
     }
     Ok(out)
+}
+
+/// A dim of `where` parameters as a formula.
+fn size(dim: &Dim, kernel: &Kernel) -> Option<Size> {
+    let count = totals::formula(&dim.to_expr(), kernel)?;
+    Some(Size { text: dim.to_string(), count })
+}
+
+/// What of the kernel follows from its `where` parameters, and the bytes that each argument needs as far as they can be said.
+fn sizes(kernel: &Kernel) -> Sizes {
+    let shape = |dims: &[Dim]| -> Vec<Size> {
+        if dims.iter().all(|dim| dim.as_const().is_some()) {
+            return Vec::new();
+        }
+        let all = (0..3).map(|at| size(dims.get(at).unwrap_or(&Dim::ONE), kernel));
+        all.collect::<Option<_>>().unwrap_or_default()
+    };
+    let bytes = kernel.params.iter().filter_map(|param| {
+        let ParamTy::Buffer(ty) = &param.ty else { return None };
+        let dim = match storage_bytes(ty, &|_| None) {
+            Ok(bytes) => Dim::Const(bytes),
+            // Rows one behind the other: what else a symbolic layout occupies is known at launch only.
+            Err(_) if ty.layout.is_none() => {
+                let elements = ty.shape.iter().fold(Dim::ONE, |all, dim| all.mul(dim));
+                elements.mul(&Dim::Const(i64::from(ty.dtype.bits()))).div_exact(&Dim::Const(8))?
+            }
+            Err(_) => return None,
+        };
+        Some((param.name.to_string(), size(&dim, kernel)?))
+    });
+    Sizes { grid: shape(&kernel.launch.grid), block: shape(&kernel.launch.block), bytes: bytes.collect() }
 }

@@ -40,6 +40,14 @@ pub enum LaunchError {
         /// What it runs.
         limit: u32,
     },
+    /// A launch shape that the values of the `where` parameters do not give.
+    #[error("kernel `{kernel}`: {what}; a grid and a block have from 1 to 2^32 - 1 in each direction")]
+    Shape {
+        /// The kernel.
+        kernel: String,
+        /// What has no value.
+        what: String,
+    },
     /// A block needs more shared memory than the device has.
     #[error("kernel `{kernel}` needs {bytes} bytes of shared memory in a block, {device} has {limit}")]
     TooMuchSharedMemory {
@@ -196,6 +204,7 @@ mod tests {
             min_queues: 3,
             signals: vec![],
             signals_by_hand: false,
+            sizes: Default::default(),
         }
     }
 

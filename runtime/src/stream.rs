@@ -10,7 +10,7 @@ use crate::comm::{Comm, State};
 use crate::device::ArgError;
 use crate::driver::{Address, EventId, RankLaunch};
 use crate::error::{DriverError, Error};
-use crate::launch::{Range, check_aliases};
+use crate::launch::{LaunchError, Range, check_aliases};
 use crate::module::{Arg, Args, Kernel};
 use crate::rank::LsaRank;
 use crate::signals::{SignalAdd, SignalError, SignalTotals};
@@ -59,7 +59,13 @@ impl Stream {
         check_arguments(&self.comm, info, &ranks, args)?;
         let mut state = self.comm.state().borrow_mut();
         state.usable()?;
-        state.check_fits(info)?;
+        let wheres = |name: &str| where_value(info, args.first()?, name);
+        let (grid, block) =
+            info.shape(&wheres).map_err(|what| LaunchError::Shape { kernel: info.name.clone(), what })?;
+        match info.sizes.block.is_empty() {
+            true => state.check_fits(info)?,
+            false => state.check_fits(&KernelInfo { grid, block, ..info.clone() })?,
+        }
         check_aliases(&info.name, ranges(info, &ranks, args))?;
         let totals = state.after(info, &ranks, args)?;
         let ready = state.ready(info, &ranks, args)?;
@@ -70,9 +76,8 @@ impl Stream {
                 return Err(error.into());
             }
         }
-        for (index, (rank, block)) in ranks.iter().zip(&ready.blocks).enumerate() {
-            let launch =
-                RankLaunch { rank: *rank, kernel: kernel.id(), grid: info.grid, block: info.block, args: block };
+        for (index, (rank, arguments)) in ranks.iter().zip(&ready.blocks).enumerate() {
+            let launch = RankLaunch { rank: *rank, kernel: kernel.id(), grid, block, args: arguments };
             match state.driver.launch(&launch) {
                 Ok(()) => state.pending = true,
                 Err(error) if index == 0 => {
@@ -142,6 +147,12 @@ fn bits(args: &Args<'_>, arg: &ArgInfo) -> u64 {
     }
 }
 
+/// The value of a `where` parameter as its type has it.
+fn where_value(info: &KernelInfo, args: &Args<'_>, name: &str) -> Option<i64> {
+    let arg = info.args.iter().find(|arg| arg.kind == ArgKind::Where && arg.name == name)?;
+    Some(typed(&arg.dtype, bits(args, arg)))
+}
+
 /// Checks that every rank gives every argument, of the right kind and its own, and no other.
 fn check_arguments(comm: &Comm, info: &KernelInfo, ranks: &[LsaRank], args: &[Args<'_>]) -> Result<(), Error> {
     if args.len() != ranks.len() {
@@ -172,11 +183,49 @@ fn check_arguments(comm: &Comm, info: &KernelInfo, ranks: &[LsaRank], args: &[Ar
                 return Err(ArgError::Foreign { name: name() }.into());
             }
         }
+        let names: Vec<&str> = args.names().collect();
+        if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+            return Err(ArgError::Twice { kernel: info.name.clone(), name: names[at].to_owned() }.into());
+        }
         if let Some(name) = args.names().find(|name| !given.clone().any(|arg| arg.name == *name)) {
             return Err(ArgError::Unknown { kernel: info.name.clone(), name: name.to_owned() }.into());
         }
     }
-    check_uniform(info, ranks, args)
+    check_uniform(info, ranks, args)?;
+    ranks.iter().zip(args).try_for_each(|(rank, args)| check_sizes(info, *rank, args))
+}
+
+/// Checks that buffers and windows are as large as the kernel may reach, and that numbers fit their type.
+fn check_sizes(info: &KernelInfo, rank: LsaRank, args: &Args<'_>) -> Result<(), Error> {
+    let (kernel, wheres) = (|| info.name.clone(), |name: &str| where_value(info, args, name));
+    for arg in &info.args {
+        let given = match args.get(&arg.name) {
+            Some(Arg::Buffer(buffer)) => buffer.bytes(),
+            Some(Arg::Window(window)) => window.bytes(),
+            Some(Arg::Bits(bits)) => {
+                // Whole numbers may come with their sign.
+                let spare = 64 - (arg.bytes * 8).clamp(1, 64);
+                let fits = bits << spare >> spare == bits || ((bits << spare) as i64 >> spare) as u64 == bits;
+                if !fits {
+                    return Err(
+                        ArgError::Wide { kernel: kernel(), name: arg.name.clone(), bits, bytes: arg.bytes }.into()
+                    );
+                }
+                continue;
+            }
+            None => continue,
+        };
+        let Some((_, size)) = info.sizes.bytes.iter().find(|(name, _)| *name == arg.name) else { continue };
+        let needed = size.value(&wheres).ok_or_else(|| LaunchError::Shape {
+            kernel: kernel(),
+            what: format!("the size of `{}`, {} bytes, is no size", arg.name, size.text),
+        })?;
+        if given < needed {
+            let name = arg.name.clone();
+            return Err(ArgError::Small { kernel: kernel(), name, rank, bytes: given, needed }.into());
+        }
+    }
+    Ok(())
 }
 
 /// Checks what every rank must give alike: windows, and the extents that launch shapes and counts follow from.
@@ -240,10 +289,7 @@ impl State {
         let world_size = ranks.first().map_or(0, |rank| self.world_size(*rank));
         let mut after = self.totals.clone();
         for (index, rank) in ranks.iter().enumerate() {
-            let wheres = |name: &str| {
-                let arg = info.args.iter().find(|arg| arg.kind == ArgKind::Where && arg.name == name)?;
-                Some(typed(&arg.dtype, bits(args.get(index)?, arg)))
-            };
+            let wheres = |name: &str| where_value(info, args.get(index)?, name);
             let mut adds = Vec::new();
             for signal in &info.signals {
                 for source in 0..self.driver.lsa_size() {

@@ -182,6 +182,7 @@ fn counted(count: Option<Count>) -> KernelInfo {
             totals: Some("ready_base".to_owned()),
         }],
         signals_by_hand: false,
+        sizes: Default::default(),
     }
 }
 

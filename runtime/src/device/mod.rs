@@ -148,6 +148,40 @@ pub enum ArgError {
         /// The rank that differs from the first.
         rank: LsaRank,
     },
+    /// Two values for one parameter.
+    #[error("the argument `{name}` of kernel `{kernel}` is given twice")]
+    Twice {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        name: String,
+    },
+    /// Less memory than the kernel may reach.
+    #[error("the argument `{name}` of kernel `{kernel}` is given {bytes} bytes on {rank}, the kernel reaches {needed}")]
+    Small {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        name: String,
+        /// Whose argument it is.
+        rank: LsaRank,
+        /// Bytes that are there.
+        bytes: u64,
+        /// Bytes that are needed.
+        needed: u64,
+    },
+    /// A number that the parameter's type does not hold.
+    #[error("the argument `{name}` of kernel `{kernel}` has {bytes} bytes, and {bits:#x} does not fit them")]
+    Wide {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        name: String,
+        /// The bits that were given.
+        bits: u64,
+        /// Bytes of its type.
+        bytes: u32,
+    },
     /// A copy that reaches outside.
     #[error("a copy of {len} bytes at offset {offset} leaves the buffer, which has {bytes} bytes")]
     Outside {

@@ -287,6 +287,7 @@ fn the_artifact_must_describe_the_object() {
         min_queues: 0,
         signals: vec![],
         signals_by_hand: false,
+        sizes: Default::default(),
     };
     let kernel = object.kernel("scale").unwrap();
     assert_eq!(kernel.check_against(&info), Ok(()));
