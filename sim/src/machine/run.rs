@@ -7,7 +7,7 @@ use super::ports::{Engines, HostEvent};
 use super::step::Run;
 use super::{Outcome, Schedule, Sim, WaveReport, time};
 use crate::exec::control::{self, Effect};
-use crate::exec::{ds, dual, flat, mubuf, smem};
+use crate::exec::{ds, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
 use crate::mem::{self, Port};
 use crate::sdma::Moved;
@@ -127,29 +127,7 @@ impl Sim {
                 step.check_in_flight(&wave.state).map_err(|f| f.pc(pc))?;
             }
             wave.state.pc = pc + step.bytes;
-            if let Run::Alu(function) = step.run {
-                if checks {
-                    let undefined = step.undefined(&wave.state);
-                    function(&mut wave.state, &step.inst).map_err(|f| f.pc(pc))?;
-                    if undefined == 0 {
-                        step.mark_defined(&mut wave.state);
-                    } else {
-                        step.mark_undefined(&mut wave.state, undefined).map_err(|f| f.pc(pc))?;
-                    }
-                } else {
-                    function(&mut wave.state, &step.inst).map_err(|f| f.pc(pc))?;
-                }
-                continue;
-            }
-            if let (Run::Dual(first, second), Some(other)) = (step.run, &step.second) {
-                let undefined =
-                    if checks { [step.undefined(&wave.state), other.undefined(&wave.state)] } else { [0; 2] };
-                dual::execute(&mut wave.state, (first, &step.inst), (second, &other.inst)).map_err(|f| f.pc(pc))?;
-                for (step, lanes) in [(step, undefined[0]), (other.as_ref(), undefined[1])] {
-                    if lanes != 0 {
-                        step.mark_undefined(&mut wave.state, lanes).map_err(|f| f.pc(pc))?;
-                    }
-                }
+            if step.alu(&mut wave.state, checks).map_err(|f| f.pc(pc))? {
                 continue;
             }
             if timed {
