@@ -30,12 +30,12 @@ pub(super) fn bench_on(chip: Chip) -> Bench {
 
 /// With or without checks.
 pub(super) fn bench_with(chip: Chip, checks: bool) -> Bench {
-    let mut memory = Memory::new(MemoryConfig { checks, ..MemoryConfig::default() });
+    let generation = if chip == Chip::Gfx1250 { Generation::Gfx12 } else { Generation::Gfx9 };
+    let mut memory = Memory::new(MemoryConfig { checks, generation, ..MemoryConfig::default() });
     let buffer = memory.allocate(0, 4096, 256, MemoryType::Coarse).expect("room");
     memory.host_write(buffer, &(0..4096u32).map(|i| (i * 7) as u8).collect::<Vec<_>>()).expect("mapped");
     let actor = memory.begin_wave(0);
     let id = WaveId { actor, rank: 0, xcd: 0, cu: 0, group: 0, workgroup: [0; 3], wave: 0 };
-    let generation = if chip == Chip::Gfx1250 { Generation::Gfx12 } else { Generation::Gfx9 };
     let mut wave = WaveState::new(id, 16, 16, 0, 0).with_generation(generation);
     wave.vgpr_init.fill(!0);
     wave.sgpr_init = !0;

@@ -125,9 +125,13 @@ fn two_addresses_and_a_compare_in_lds() {
     assert_eq!((b.wave.vgprs[4][0], b.wave.vgprs[4][1]), (77, 2));
 }
 
-/// Whether memory has what lane 0 stored, after `fence` and a wait for what it waits for.
-fn reaches_memory(store: [u32; 3], fence: &[[u32; 3]]) -> bool {
+/// Whether memory of `kind` has what lane 0 stored, after `fence` and a wait for what it waits for.
+fn reaches(kind: MemoryType, store: [u32; 3], fence: &[[u32; 3]]) -> bool {
     let mut b = bench();
+    b.buffer = b.memory.allocate(0, 4096, 256, kind).expect("room");
+    b.memory.host_fill(b.buffer, 4096, 0).expect("mapped");
+    b.memory.begin_launch(0);
+    b.wave.id.actor = b.memory.begin_wave(0);
     b.wave.set_mask(EXEC, 1);
     b.addresses(|_| 512);
     b.set(1, |_| 0x5a);
@@ -145,11 +149,31 @@ fn a_store_leaves_its_caches_by_its_scope_or_by_a_write_back() {
     let plain = [0xee06_807c, 0x0080_0000, 0x0000_0002]; // global_store_b32 v[2:3], v1, off
     let scoped = |scope: u32| [0xee06_807c, 0x0080_0000 | scope << 18, 0x0000_0002];
     let wb = |scope: u32| [0xee0b_007c, scope << 18, 0];
-    assert!(!reaches_memory(plain, &[]), "storecnt alone says nothing about memory");
-    assert!(!reaches_memory(scoped(1), &[]), "a shader engine is less than the device");
-    assert!(reaches_memory(scoped(2), &[]) && reaches_memory(scoped(3), &[]));
-    assert!(!reaches_memory(plain, &[wb(0)]) && !reaches_memory(plain, &[wb(1)]));
-    assert!(reaches_memory(plain, &[wb(2)]) && reaches_memory(plain, &[wb(3)]));
+    for kind in [MemoryType::Coarse, MemoryType::FineGrained, MemoryType::Uncached] {
+        let reaches = |store, fence: &[[u32; 3]]| reaches(kind, store, fence);
+        assert!(!reaches(plain, &[]), "{kind:?}: storecnt alone says nothing about memory");
+        assert!(!reaches(scoped(1), &[]), "{kind:?}: a shader engine is less than the device");
+        assert!(reaches(scoped(2), &[]) && reaches(scoped(3), &[]), "{kind:?}");
+        assert!(!reaches(plain, &[wb(0)]) && !reaches(plain, &[wb(1)]), "{kind:?}");
+        assert!(reaches(plain, &[wb(2)]) && reaches(plain, &[wb(3)]), "{kind:?}");
+    }
+}
+
+#[test]
+fn an_atomic_below_device_scope_stays_in_the_l2() {
+    // global_atomic_add_u64 v[2:3], v[0:1], off
+    let add = |scope: u32| [0xee10_c07c, scope << 18, 0x0000_0002];
+    for (scope, there) in [(0, false), (1, false), (2, true), (3, true)] {
+        let mut b = bench_with(Chip::Gfx1250, false);
+        b.memory.host_fill(b.buffer, 4096, 0).expect("mapped");
+        b.wave.set_mask(EXEC, 1);
+        b.addresses(|_| 512);
+        (b.wave.vgprs[0][0], b.wave.vgprs[1][0]) = (3, 0);
+        b.run(add(scope));
+        b.run(add(scope));
+        assert_eq!(b.memory.peek(b.buffer + 512, 8), Some(if there { 6 } else { 0 }), "scope {scope}");
+        assert_eq!(b.byte_at(512), 6, "scope {scope}: its own L2 has both");
+    }
 }
 
 #[test]
