@@ -228,7 +228,9 @@ pub struct WaveCosts {
     pub scalar_load: Fact<u32>,
     /// From an LDS access to its result.
     pub shared: Fact<u32>,
-    /// From a plain access of the rank's own memory to its result.
+    /// From a plain load of lines that its compute unit loaded lately to its result.
+    pub cached: Fact<u32>,
+    /// From any other plain access of the rank's own memory to its result.
     pub global: Fact<u32>,
     /// What a peer's memory adds to any access.
     pub remote: Fact<u32>,

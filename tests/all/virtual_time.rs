@@ -7,12 +7,18 @@ use serde_json::Value;
 use tilewright::artifact::{CodeBytes, KernelInfo};
 use tilewright::backend::Want;
 use tilewright::bundle::artifact;
+use tilewright::checked::{Trial, check};
+use tilewright::device::Timed;
 use tilewright::{Options, compile_text};
+use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_runtime::device::sim::{SimOptions, run_timed};
 use tilewright_runtime::device::{Launch, RankArgs};
 use tilewright_sim::sdma::QueueId;
 use tilewright_sim::time::{Lane, LaneKind, RankTime, SliceKind, Trace, chrome_json};
 use tilewright_target::GFX950;
+use tilewright_tests::trace_picture::draw;
+
+use crate::common;
 
 /// A compiled kernel.
 struct Kernel {
@@ -185,12 +191,10 @@ fn waits_that_hold_cost_their_figure() {
     let bytes = 4096;
     let put = "sdma.put(recv@next![0], send![0], next, 4096, queue = 0";
     let plain = format!("if t == 0 {{ {put}); sdma.quiet_queue(next, queue = 0); }}");
-    let gated = format!(
-        "if t == 0 {{ sdma.post_wait_mem_put_ptr(flag![0], 3, recv@next![0], send![0], next, 4096, 0, cmp = ne);
-        sdma.quiet_queue(next, queue = 0); }}"
-    );
+    let gated = "if t == 0 { sdma.post_wait_mem_put_ptr(flag![0], 3, recv@next![0], send![0], next, 4096, 0, cmp = ne);
+        sdma.quiet_queue(next, queue = 0); }";
     let buffers = [("flag", 4), ("send", bytes), ("recv", bytes)];
-    let (plain, gated) = (sender(bytes, &plain), sender(bytes, &gated));
+    let (plain, gated) = (sender(bytes, &plain), sender(bytes, gated));
     let of = |kernel: &Kernel| {
         let (times, _) = kernel.run(2, &buffers, 0);
         times[0].queues[0].busy as f64 / 1e6
@@ -257,7 +261,7 @@ fn traces_hold_together() {
             waits += lane.slices.iter().filter(|slice| slice.kind == SliceKind::Wait).count();
             if let LaneKind::Queue(queue) = lane.kind {
                 // Every rank waits for what comes from every other one, so no wave ends before the copy to it has.
-                let put = lane.slices.iter().find(|slice| slice.name.starts_with("put 4096 bytes")).expect("a put");
+                let put = lane.slices.iter().find(|slice| slice.name.starts_with("put 4096 B")).expect("a put");
                 assert!(times[queue.peer as usize].end > put.end, "{queue}");
                 assert_eq!(lane.arrows.iter().filter(|arrow| arrow.name == "doorbell").count(), 1, "{queue}");
             }
@@ -298,8 +302,37 @@ fn traces_are_what_viewers_read() {
     assert!(used.is_subset(&named) && used.iter().all(|(pid, _)| processes.contains(pid)));
     assert!(!flows.is_empty() && flows.values().all(|ends| ends[..] == ["s", "f"]));
     for words in
-        ["wait for the read position of queue (", "put 4096 bytes to `recv` of rank 3", "add to the signal of rank 2"]
+        ["wait for the read position of queue (", "put 4096 B to `recv` of rank 3", "add to the signal of rank 2"]
     {
         assert!(text.contains(words), "{words}");
     }
+}
+
+#[test]
+fn the_picture_of_the_docs_is_todays() {
+    let text = std::fs::read_to_string(common::root().join("examples/alltoall.tile")).expect("the example");
+    let file = Some("examples/alltoall.tile".to_string());
+    let options = Options { want: Want::finished(&GFX950), file, ..Options::default() };
+    let compiled = compile_text(&text, &GFX950, &options).unwrap_or_else(|all| panic!("{all:#?}"));
+    let run = compiled.tile.runs().next().expect("a run block");
+    let npy = |_: &str| Err("no files here".to_string());
+    let trial = Trial { run, ranks: None, seed: 0, max_steps: DEFAULT_MAX_STEPS, npy: &npy, alone: true };
+    let device = Timed::new(true, true);
+    check(&compiled, &device, &trial).unwrap_or_else(|all| panic!("{all:#?}"));
+    let trace = device.take().trace.expect("a trace");
+    let picture = draw(&chrome_json(&[(String::new(), trace)], &[])).expect("a picture");
+    let there = std::fs::read_to_string(common::root().join("docs/pictures/alltoall.svg")).unwrap_or_default();
+    let how = "tilewright run examples/alltoall.tile --trace t.json; cargo run -p tilewright-xtask -- trace-picture t.json \
+               docs/pictures/alltoall.svg";
+    assert!(picture == there, "docs/pictures/alltoall.svg is out of date; look at what this draws:\n{how}");
+}
+
+#[test]
+fn what_is_no_trace_is_not_drawn() {
+    for (text, words) in [("{", "no JSON"), ("{}", "traceEvents"), ("{\"traceEvents\": [{\"ph\": \"X\"}]}", "no event")]
+    {
+        let why = draw(text).expect_err("no trace");
+        assert!(why.contains(words), "{why}");
+    }
+    assert!(draw("{\"traceEvents\": []}").is_ok_and(|svg| svg.ends_with("</svg>\n")));
 }

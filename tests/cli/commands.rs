@@ -68,9 +68,57 @@ fn run_simulates_amd_targets_unless_told_otherwise() {
     tilewright(&["run", file, "--unchecked", "--seeds", "2"]).ends(0).prints(&["sim against the reference, 2 seeds"]);
     tilewright(&["run", file, "--alone"]).ends(0).prints(&["sim alone"]);
     tilewright(&["run", file, "--device", "lanes"]).ends(0).prints(&["lanes against the reference"]);
-    tilewright(&["run", "examples/ldmatrix_x2.tile", "--target", "sm_90a"]).ends(0).prints(&["lanes against"]);
     tilewright(&["run", file, "--device", "lanes", "--unchecked"]).ends(2).says(&["--unchecked is for the simulator"]);
     tilewright(&["run", "tests/faults/no_signal.tile", "--alone"]).ends(1).says(&["TW0035", "`recv` of rank"]);
+}
+
+/// On a machine with a GPU that fits the first run is the GPU's; on any other one it is that of `lanes`, which says why.
+#[test]
+fn run_takes_the_gpu_where_there_is_one_and_says_where_there_is_none() {
+    let run = ["run", "examples/ldmatrix_x2.tile", "--target", "sm_90a"];
+    let outcome = tilewright(&run).ends(0);
+    let asked = tilewright(&[&run[..], &["--device", "cuda"]].concat());
+    if asked.status == Some(0) {
+        asked.prints(&["cuda against the reference"]);
+        outcome.prints(&["cuda against the reference"]);
+    } else {
+        let why = asked.err.lines().find(|line| line.contains("cuda device") || line.contains("the code is for"));
+        let why = why.and_then(|line| line.split_once(": ")).map(|(_, why)| why.to_owned()).expect(&asked.err);
+        asked.ends(1).says(&["TW0034", "--device lanes"]);
+        outcome.says(&[&format!("note: run on lanes: {why}")]).prints(&["lanes against the reference"]);
+    }
+    let amd = tilewright(&["run", "examples/ring_shift.tile", "--device", "cuda"]).ends(1);
+    amd.says(&["TW0034"]);
+}
+
+#[test]
+fn run_tells_virtual_time_and_writes_traces() {
+    let folder = Folder::new("trace");
+    let out = folder.path("trace.json");
+    let outcome = tilewright(&["run", "examples/ring_shift.tile", "--trace", &out, "--seeds", "2"]).ends(0);
+    outcome.prints(&["virtual time, by figures measured on gfx950", "256 B to rank 1"]);
+    let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(&out).expect("a trace")).expect("JSON");
+    assert_eq!((&trace["otherData"]["seed"], &trace["otherData"]["target"]), (&"0".into(), &"gfx950".into()));
+    let named = |name: &str| trace["traceEvents"].as_array().is_some_and(|all| all.iter().any(|e| e["name"] == name));
+    assert!(named("ring_shift") && named("ring_shift.tile:13") && named("put 256 B to `recv` of rank 1"));
+    let outcome = tilewright(&["run", "examples/ring_shift.tile", "--json"]).ends(0);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    let time = &json["runs"][0]["virtual_time"][3];
+    assert_eq!(
+        (&time["rank"], &time["links"][0]["bytes"], &time["queues"][0]["packets"]),
+        (&3.into(), &256.into(), &2.into())
+    );
+    assert!(time["end_ps"].as_u64().is_some_and(|end| (8_000_000..14_000_000).contains(&end)), "{time}");
+    // Nothing is written for a run that fails, and nothing is asked of what has no time.
+    let none = &folder.path("none.json");
+    tilewright(&["run", "tests/faults/no_signal.tile", "--alone", "--trace", none]).ends(1);
+    assert!(!std::path::Path::new(none).exists());
+    tilewright(&["run", "examples/ring_shift.tile", "--device", "lanes", "--trace", none])
+        .ends(2)
+        .says(&["--trace is of"]);
+    tilewright(&["run", "examples/ring_shift.tile", "--trace", "/no/such/folder/t.json"])
+        .ends(1)
+        .says(&["cannot write"]);
 }
 
 #[test]

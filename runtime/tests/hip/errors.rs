@@ -1,7 +1,9 @@
 //! What goes wrong: the sentence says which call, which code and what HIP calls it.
 
+use std::path::Path;
+
 use tilewright_artifact::{CodeBytes, CodeKind};
-use tilewright_runtime::device::hip::HipDevice;
+use tilewright_runtime::device::hip::{HipDevice, Provider};
 use tilewright_runtime::{Args, Comm, Device, LsaRank};
 
 use crate::{bundle, case, fake};
@@ -110,6 +112,9 @@ fn kernels_that_need_a_communicator_need_a_provider() {
         "the hip device makes no communicators by itself: name a library that makes communicators with mori \
          (TILEWRIGHT_COMM), or run on the simulator (`--device sim`)"
     );
+    let error = Provider::named_by_user(Path::new("/nowhere/mori.so")).expect_err("no such library").to_string();
+    let start = "the hip device cannot use /nowhere/mori.so as a provider of communicators: ";
+    assert!(error.starts_with(start) && error.contains("No such file"), "{error}");
     let comm = Comm::new(&device, 2, 0).expect("ranks without a communicator");
     let error = comm.window(64, "send").expect_err("no windows");
     assert_eq!(

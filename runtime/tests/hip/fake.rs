@@ -7,9 +7,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tilewright_runtime::Comm;
 use tilewright_runtime::device::hip::{HipDevice, Provider};
 
-/// Name of the library as the dynamic linker finds it: the one that this program was linked with.
-pub(crate) const LIBRARY: &str = "libamdhip64.so.5";
-
 type Configure = unsafe extern "C" fn(*const c_char, u32, u64, u32) -> u32;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -25,10 +22,18 @@ pub(crate) fn is_here() -> bool {
 }
 
 fn configure_function() -> Option<Configure> {
-    // SAFETY: nothing is initialised, the library is loaded already.
-    let library = unsafe { libloading::Library::new(LIBRARY) }.ok()?;
-    // SAFETY: the symbol has this type, and the library stays loaded as the program was linked with it.
-    unsafe { library.get::<Configure>("tw_fake_hip_configure") }.ok().map(|symbol| *symbol)
+    // SAFETY: the symbol has this type in the fake, and nobody else has it.
+    unsafe { symbol("tw_fake_hip_configure") }
+}
+
+/// A symbol of a library that this program was linked with.
+///
+/// # Safety
+/// The symbol has this type.
+pub(crate) unsafe fn symbol<T: Copy>(name: &str) -> Option<T> {
+    let program = libloading::os::unix::Library::this();
+    // SAFETY: as the caller says; what the program was linked with stays loaded.
+    unsafe { program.get::<T>(name) }.ok().map(|symbol| *symbol)
 }
 
 /// Starts over with a node of `devices` chips.
@@ -41,8 +46,8 @@ pub(crate) fn node(arch: &str, devices: u32, seed: u64) {
 
 /// The node's devices with the fake's communicators.
 pub(crate) fn device() -> HipDevice {
-    // SAFETY: the fake library is ours.
-    let provider = unsafe { Provider::load(Path::new(LIBRARY)) }.expect("the fake is a provider");
+    let library = std::env::var_os("TILEWRIGHT_COMM").expect("TILEWRIGHT_COMM names the fake library; run .ci/hip");
+    let provider = Provider::named_by_user(Path::new(&library)).expect("the fake is a provider");
     HipDevice::find().expect("devices").with_provider(provider)
 }
 

@@ -19,11 +19,10 @@ struct Program {
 
 impl Program {
     fn new(ranks: u32, queues: u32) -> Program {
-        // SAFETY: the library is loaded already, and exports the symbol with this type.
-        let provider = unsafe {
-            let library = libloading::Library::new(fake::LIBRARY).expect("the fake");
-            *library.get::<Entry>(SYMBOL).expect("a provider")()
-        };
+        // SAFETY: the symbol has this type in every provider.
+        let entry = unsafe { fake::symbol::<Entry>(SYMBOL) }.expect("the fake is a provider");
+        // SAFETY: the table is static.
+        let provider = unsafe { *entry() };
         // SAFETY: any numbers may be asked for.
         let comm = unsafe { (provider.open)(ranks, queues) };
         assert!(!comm.is_null());

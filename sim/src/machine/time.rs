@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::Sim;
 use super::group::{AtBarrier, Status, Wave};
 use super::ports::Engines;
+use crate::exec::control::Effect;
 use crate::isa::{Inst, Operand};
 use crate::mem::{Memory, Port};
 use crate::time::{RankTime, Timer, Trace};
@@ -46,20 +47,18 @@ pub(super) fn charge(memory: &mut Memory, wave: &mut Wave, line: impl FnOnce() -
     }
 }
 
-/// `s_sleep`.
-pub(super) fn sleep(port: &mut Port<'_>, inst: &Inst) {
-    let Operand::Simm16(units) = inst.src[0] else { return };
-    if let Some(timer) = &port.memory.time {
-        timer.sleep(&mut port.pending.clock, u64::from(units as u16 & 0x7f));
-    }
-}
-
-/// `s_endpgm`.
-pub(super) fn end_wave(port: &mut Port<'_>, kernel: &Rc<str>) {
-    let rank = port.wave.id.rank;
-    let stores = port.pending.last_store();
-    if let Some(timer) = &mut port.memory.time {
-        timer.end_wave(rank, &mut port.pending.clock, kernel, stores);
+/// A control instruction was executed: a sleep takes its time, and at its end a wave waits for its stores.
+pub(super) fn effect(port: &mut Port<'_>, effect: Effect, inst: &Inst, kernel: &Rc<str>) {
+    let Some(timer) = &mut port.memory.time else { return };
+    match (effect, inst.src[0]) {
+        (Effect::Yield, Operand::Simm16(units)) => {
+            timer.sleep(&mut port.pending.clock, u64::from(units as u16 & 0x7f));
+        }
+        (Effect::End, _) => {
+            let stores = port.pending.last_store();
+            timer.end_wave(port.wave.id.rank, &mut port.pending.clock, kernel, stores);
+        }
+        _ => {}
     }
 }
 

@@ -109,7 +109,7 @@ impl Timer {
             }
             let Some(lane) = link.lane else { continue };
             for (start, end) in pieces {
-                let name = format!("{} bytes of queue {queue}", shape.bytes);
+                let name = format!("{} B of queue {queue}", shape.bytes);
                 trace.slice(lane, Slice { start, end, name, kind: SliceKind::Transfer, address: None, line: None });
             }
         }

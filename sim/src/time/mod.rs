@@ -37,6 +37,10 @@ pub(crate) use wave::{OpTime, WaveClock};
 
 use crate::sdma::QueueId;
 
+/// Lines of a first-level cache, and their bytes: 32 KiB (AMD's CDNA 3 white paper).
+const NEAR_LINES: usize = 256;
+const LINE: u64 = 128;
+
 /// Picoseconds in a microsecond.
 const PS_PER_US: u64 = 1_000_000;
 
@@ -147,6 +151,8 @@ pub(crate) struct Timer {
     stamps: BTreeMap<u64, Stamp>,
     /// Where engines keep their read positions.
     read_positions: BTreeSet<u64>,
+    /// By compute unit: the lines that plain loads brought in last.
+    lines: BTreeMap<u32, Box<[u64; NEAR_LINES]>>,
     trace: Option<record::Recorder>,
 }
 
@@ -178,6 +184,7 @@ impl Timer {
             links: BTreeMap::new(),
             stamps: BTreeMap::new(),
             read_positions: BTreeSet::new(),
+            lines: BTreeMap::new(),
             trace: trace.then(record::Recorder::default),
         })
     }

@@ -57,9 +57,9 @@ impl Places<'_> {
     fn copy(&self, src: u64, dst: u64, bytes: u64) -> Shape {
         let (from, to, me) = (self.owner(src), self.owner(dst), self.queue.rank);
         let name = match (from == me, to == me) {
-            (_, false) => format!("put {bytes} bytes to {}", self.name(dst)),
-            (false, true) => format!("get {bytes} bytes from {}", self.name(src)),
-            (true, true) => format!("copy {bytes} bytes to {}", self.name(dst)),
+            (_, false) => format!("put {bytes} B to {}", self.name(dst)),
+            (false, true) => format!("get {bytes} B from {}", self.name(src)),
+            (true, true) => format!("copy {bytes} B to {}", self.name(dst)),
         };
         self.transfer(name, from, to, bytes)
     }
@@ -76,7 +76,7 @@ impl Places<'_> {
         };
         let alone = time(bytes, self.sdma.latency.value.bytes_per_ns);
         let places: Vec<String> = dst.iter().map(|dst| self.name(*dst)).collect();
-        let name = format!("broadcast {bytes} bytes to {}", places.join(" and "));
+        let name = format!("broadcast {bytes} B to {}", places.join(" and "));
         Shape {
             moving: time(bytes.saturating_mul(to.len() as u64), together.value.into()),
             links: to.into_iter().filter(|to| *to != from).map(|to| (from, to, alone)).collect(),
@@ -112,25 +112,17 @@ pub(super) fn shape(sdma: &SdmaCosts, queue: QueueId, packet: &Packet, memory: &
         }
         Packet::Swap { a, b, bytes } => {
             let mut shape = places.copy(*a, *b, *bytes);
-            shape.name = format!("swap {bytes} bytes of {} and {}", places.name(*a), places.name(*b));
+            shape.name = format!("swap {bytes} B of {} and {}", places.name(*a), places.name(*b));
             let back: Vec<_> = shape.links.iter().map(|(from, to, time)| (*to, *from, *time)).collect();
             shape.links.extend(back);
             shape
         }
-        Packet::Fill { dst, bytes, .. } => places.transfer(
-            format!("fill {bytes} bytes of {}", places.name(*dst)),
-            queue.rank,
-            places.owner(*dst),
-            *bytes,
-        ),
+        Packet::Fill { dst, bytes, .. } => {
+            places.transfer(format!("fill {bytes} B of {}", places.name(*dst)), queue.rank, places.owner(*dst), *bytes)
+        }
         Packet::Write { dst, data } => {
             let bytes = data.len() as u64 * 4;
-            places.transfer(
-                format!("write {bytes} bytes to {}", places.name(*dst)),
-                queue.rank,
-                places.owner(*dst),
-                bytes,
-            )
+            places.transfer(format!("write {bytes} B to {}", places.name(*dst)), queue.rank, places.owner(*dst), bytes)
         }
         Packet::Fence { addr, .. } => places.word("store to {}", *addr),
         Packet::Timestamp { addr } => places.word("write the time to {}", *addr),

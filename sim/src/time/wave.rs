@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::record::{Arrow, LaneKind, Point, Slice, SliceKind};
-use super::{Stamp, Timer};
+use super::{LINE, NEAR_LINES, Stamp, Timer};
 use crate::mem::{Memory, Operation, Scope, Unit, What, for_runs};
 use crate::wave::LANES;
 
@@ -134,7 +134,8 @@ impl Timer {
     /// An operation is put into flight: it takes its place on the path to memory, and will be complete at `op.time.at`.
     pub(crate) fn issue(&mut self, clock: &mut WaveClock, op: &mut Operation, unit: Unit, memory: &Memory) {
         let first = self.look_again(clock, op);
-        let (occupied, latency) = self.shape(op, unit, memory);
+        let near = self.near(op, unit);
+        let (occupied, latency) = self.shape(op, unit, memory, near);
         clock.at = clock.at.max(clock.path);
         clock.path = clock.at + self.costs.cycles(occupied);
         let (issued, latency) = (first.unwrap_or(clock.path), self.costs.cycles(latency));
@@ -168,8 +169,30 @@ impl Timer {
         None
     }
 
+    /// Whether a plain load finds all its lines where an earlier one has put them; afterwards they are there.
+    fn near(&mut self, op: &Operation, unit: Unit) -> bool {
+        if op.what != What::Load || op.global == 0 || op.scope.through() {
+            return false;
+        }
+        let lines = self.lines.entry(unit.cu).or_insert_with(|| Box::new([u64::MAX; NEAR_LINES]));
+        let mut near = true;
+        let mut touch = |address: u64| {
+            let (line, slot) = (address / LINE, (address / LINE) as usize % NEAR_LINES);
+            near &= lines[slot] == line;
+            lines[slot] = line;
+        };
+        let _: Result<(), ()> = for_runs(op.global, &op.address, op.bytes as u64, |first, count, same| {
+            let bytes = op.bytes as u64 * if same { 1 } else { count as u64 };
+            let end = op.address[first].saturating_add(bytes.max(1) - 1);
+            (op.address[first]..=end).step_by(LINE as usize).for_each(&mut touch);
+            touch(end);
+            Ok(())
+        });
+        near
+    }
+
     /// Cycles for which an operation occupies the path to memory, and from there to its completion.
-    fn shape(&self, op: &Operation, unit: Unit, memory: &Memory) -> (u64, u64) {
+    fn shape(&self, op: &Operation, unit: Unit, memory: &Memory, near: bool) -> (u64, u64) {
         let (wave, cu) = (&self.costs.wave, &self.costs.cu);
         let lanes = u64::from(op.lanes().count_ones());
         let bytes = lanes * op.bytes as u64;
@@ -191,9 +214,11 @@ impl Timer {
         let atomic = matches!(op.what, What::Atomic(_));
         let scoped = op.scope.through() || atomic;
         let remote = if allocation.rank == unit.rank { 0 } else { u64::from(wave.remote.value) };
-        if allocation.kind.cached() && !scoped {
+        // Queue handles lie in uncached memory here, with counters in them, and in cached memory where mori puts them; their
+        // plain loads are charged as there.
+        if (allocation.kind.cached() || op.what == What::Load) && !scoped {
             let path = moving(cu.global_issue_cycles.value, cu.global_bytes_per_cycle.value);
-            return (path, u64::from(wave.global.value) + remote);
+            return (path, if near { wave.cached.value.into() } else { u64::from(wave.global.value) + remote });
         }
         let mut runs = 0;
         let _: Result<(), ()> = for_runs(op.global, &op.address, op.bytes as u64, |_, _, _| {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tilewright_sim::fault::{Fault, FaultKind};
@@ -116,8 +117,10 @@ pub(crate) struct State {
     pub(crate) comm: Option<Comm>,
     /// The code of the first fault.
     pub(crate) failed: Option<Code>,
-    handles: u64,
 }
+
+/// Handles that were given out, by all nodes that this process has had.
+static HANDLES: AtomicU64 = AtomicU64::new(0);
 
 impl State {
     fn new(config: Config) -> State {
@@ -135,14 +138,12 @@ impl State {
             peers: Vec::new(),
             comm: None,
             failed: None,
-            handles: 0,
         }
     }
 
     /// A new handle. Handles look like small odd addresses, which no object has.
     pub(crate) fn handle(&mut self) -> u64 {
-        self.handles += 1;
-        self.handles * 16 + 1
+        (HANDLES.fetch_add(1, Ordering::Relaxed) + 1) * 16 + 1
     }
 
     /// A device of this node.

@@ -176,7 +176,9 @@ impl HipDriver {
             ));
         }
         limits.threads_per_block = limits.threads_per_block.min(facts.threads_per_block);
-        limits.shared_bytes = limits.shared_bytes.min(facts.shared_bytes);
+        // HIP's old structure may hold what blocks get without asking; a launch that is too large after all HIP refuses itself.
+        let of_chip = tilewright_target::lookup(&limits.name).map_or(0, |target| target.lds_bytes);
+        limits.shared_bytes = limits.shared_bytes.min(facts.shared_bytes.max(of_chip));
         Ok(())
     }
 

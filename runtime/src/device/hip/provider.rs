@@ -29,6 +29,11 @@ impl fmt::Debug for Provider {
     }
 }
 
+/// What the dynamic linker said, which the error itself keeps to its source.
+fn words(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 /// An error about a provider that cannot be used.
 fn unusable(path: &Path, why: impl fmt::Display) -> DriverError {
     let why = format!("cannot use {} as a provider of communicators: {why}", path.display());
@@ -46,9 +51,9 @@ impl Provider {
     /// library that whoever named it trusts.
     pub unsafe fn load(path: &Path) -> Result<Provider, DriverError> {
         // SAFETY: the caller trusts the library.
-        let library = unsafe { libloading::Library::new(path) }.map_err(|error| unusable(path, error))?;
+        let library = unsafe { libloading::Library::new(path) }.map_err(|error| unusable(path, words(&error)))?;
         // SAFETY: the symbol has this type in every provider.
-        let entry = unsafe { library.get::<Entry>(SYMBOL) }.map_err(|error| unusable(path, error))?;
+        let entry = unsafe { library.get::<Entry>(SYMBOL) }.map_err(|error| unusable(path, words(&error)))?;
         // SAFETY: the function takes nothing and returns a table that lives as long as the library.
         let table = unsafe { entry() };
         if table.is_null() {
