@@ -58,7 +58,6 @@ impl KernelInfo {
     ///
     /// # Errors
     /// The extent that has no value from 1 to 2^32 - 1, as a phrase: `grid x = n / 64 is 0`.
-    #[expect(clippy::type_complexity, reason = "two shapes")]
     pub fn shape(&self, wheres: &dyn Fn(&str) -> Option<i64>) -> Result<([u32; 3], [u32; 3]), String> {
         let shape = |what: &str, constant: [u32; 3], sizes: &[Size]| -> Result<[u32; 3], String> {
             let mut shape = constant;

@@ -95,6 +95,7 @@ const fn is_new(op: Op) -> bool {
             | Op::SSetVgprMsb
             | Op::SRoundMode
             | Op::SDenormMode
+            | Op::SVersion
             | Op::SAddPcI64
     )
 }

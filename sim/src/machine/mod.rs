@@ -14,7 +14,6 @@
 //! What must hold here: no panic on any object, launch or code; the same seed, config and calls give the same run; a run ends
 //! with all waves ended, with a fault, or at a limit in steps.
 
-mod alu;
 mod code;
 mod deadlock;
 mod dispatch;
