@@ -112,6 +112,7 @@ fn outside_world(path: &str, text: &str) -> Option<String> {
         "fuzz/",
         "xtask/",
         "runtime/",                   // devices are the outside world
+        "runner/src/",                // a program: its bundle, and TILEWRIGHT_COMM
         "testing/fake-hip/",          // a library that the environment configures, as AMD's
         "capi/tests/",                // reads and writes the header
         "backend-amdgpu/src/link.rs", // runs the linker in a folder of its own

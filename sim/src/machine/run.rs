@@ -4,10 +4,10 @@
 
 use super::group::{AtBarrier, Group, Status};
 use super::ports::{Engines, HostEvent};
-use super::step::Run;
+use super::step::{Run, Step};
 use super::{Outcome, Schedule, Sim, WaveReport, time};
 use crate::exec::control::{self, Effect};
-use crate::exec::{ds, flat, mubuf, smem};
+use crate::exec::{AluFn, ds, dual, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
 use crate::mem::{self, Port};
 use crate::sdma::Moved;
@@ -32,6 +32,26 @@ const IDLE_ONE_IN: u32 = 16;
 /// A fault of the instruction at `pc`, unless it says itself where it belongs.
 fn at(fault: Box<Fault>, pc: u64) -> Box<Fault> {
     if fault.at.pc.is_none() { fault.pc(pc) } else { fault }
+}
+
+/// Executes both halves of an instruction that is two.
+///
+/// # Errors
+/// What they find wrong, and EXEC that became undefined.
+fn execute_two(
+    wave: &mut WaveState,
+    (first, step): (AluFn, &Step),
+    (second, other): (AluFn, &Step),
+    checks: bool,
+) -> Exec {
+    let undefined = if checks { [step.undefined(wave), other.undefined(wave)] } else { [0; 2] };
+    dual::execute(wave, (first, &step.inst), (second, &other.inst))?;
+    for (step, lanes) in [(step, undefined[0]), (other, undefined[1])] {
+        if lanes != 0 {
+            step.mark_undefined(wave, lanes)?;
+        }
+    }
+    Ok(())
 }
 
 impl Sim {
@@ -128,7 +148,22 @@ impl Sim {
                 step.check_in_flight(&wave.state).map_err(|f| f.pc(pc))?;
             }
             wave.state.pc = pc + step.bytes;
-            if step.alu(&mut wave.state, checks).map_err(|f| f.pc(pc))? {
+            if let Run::Alu(function) = step.run {
+                if checks {
+                    let undefined = step.undefined(&wave.state);
+                    function(&mut wave.state, &step.inst).map_err(|f| f.pc(pc))?;
+                    if undefined == 0 {
+                        step.mark_defined(&mut wave.state);
+                    } else {
+                        step.mark_undefined(&mut wave.state, undefined).map_err(|f| f.pc(pc))?;
+                    }
+                } else {
+                    function(&mut wave.state, &step.inst).map_err(|f| f.pc(pc))?;
+                }
+                continue;
+            }
+            if let (Run::Dual(first, second), Some(other)) = (step.run, &step.second) {
+                execute_two(&mut wave.state, (first, step), (second, other), checks).map_err(|f| f.pc(pc))?;
                 continue;
             }
             if timed {
