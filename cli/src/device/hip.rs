@@ -3,6 +3,7 @@
 
 use tilewright_ir::interp::{LaunchInput, LaunchOutput};
 use tilewright_ir::{Code, Diagnostic, Name};
+use tilewright_target::Vendor;
 
 use super::{Device, missing};
 use crate::Compiled;
