@@ -327,7 +327,8 @@ impl State {
             table.used = true;
             return Ok(table.address);
         }
-        let address = self.driver.allocate(rank, bytes, name)?;
+        let words = format!("`{name}` of rank {}", rank.index());
+        let address = self.driver.allocate(rank, bytes, &words)?;
         self.tables.push(Table { rank, bytes, address, used: true });
         Ok(address)
     }

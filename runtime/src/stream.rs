@@ -151,21 +151,25 @@ fn check_arguments(comm: &Comm, info: &KernelInfo, ranks: &[LsaRank], args: &[Ar
     for (rank, args) in ranks.iter().zip(args) {
         let place = rank.index() as usize;
         for arg in given.clone() {
-            let (kernel, name) = (info.name.clone(), arg.name.clone());
-            let found = args.get(&name);
-            let right = match (arg.kind, found) {
-                (_, None) => return Err(ArgError::Missing { rank: place, kernel, name }.into()),
+            let name = || arg.name.clone();
+            let right = match (arg.kind, args.get(&arg.name)) {
+                (_, None) => {
+                    return Err(ArgError::Missing { rank: place, kernel: info.name.clone(), name: name() }.into());
+                }
                 (ArgKind::Window, Some(Arg::Window(window))) => window.comm().same_as(comm),
                 (ArgKind::Global, Some(Arg::Buffer(buffer))) if !buffer.comm().same_as(comm) => false,
                 (ArgKind::Global, Some(Arg::Buffer(buffer))) if buffer.rank() != *rank => {
-                    return Err(ArgError::OtherRank { name, rank: *rank, buffer: buffer.rank() }.into());
+                    return Err(ArgError::OtherRank { name: name(), rank: *rank, buffer: buffer.rank() }.into());
                 }
                 (ArgKind::Global, Some(Arg::Buffer(_))) => true,
                 (ArgKind::Scalar | ArgKind::Where, Some(Arg::Bits(_))) => true,
-                (kind, Some(_)) => return Err(ArgError::Kind { kernel, name, kind: words(kind) }.into()),
+                (kind, Some(_)) => {
+                    let kernel = info.name.clone();
+                    return Err(ArgError::Kind { kernel, name: name(), kind: words(kind) }.into());
+                }
             };
             if !right {
-                return Err(ArgError::Foreign { name }.into());
+                return Err(ArgError::Foreign { name: name() }.into());
             }
         }
         if let Some(name) = args.names().find(|name| !given.clone().any(|arg| arg.name == *name)) {
@@ -233,6 +237,7 @@ impl State {
         }
         self.know_totals()?;
         let mut counted = !info.signals_by_hand;
+        let world_size = ranks.first().map_or(0, |rank| self.world_size(*rank));
         let mut after = self.totals.clone();
         for (index, rank) in ranks.iter().enumerate() {
             let wheres = |name: &str| {
@@ -246,7 +251,7 @@ impl State {
                         sender: source.into(),
                         receiver: rank.index().into(),
                         lsa_size: self.driver.lsa_size().into(),
-                        world_size: self.world_size(*rank),
+                        world_size,
                         wheres: &wheres,
                     };
                     match signal.count.as_ref() {
@@ -302,8 +307,7 @@ impl State {
                 }
                 _ => {
                     let content = self.table(info, &arg.name, index);
-                    let name = format!("`{}` of rank {}", arg.name, rank.index());
-                    let address = self.take_table(rank, content.len() as u64, &name)?;
+                    let address = self.take_table(rank, content.len() as u64, &arg.name)?;
                     tables.push((rank, address, content));
                     put(info, arg, &mut block, &address.0.to_le_bytes())?;
                 }

@@ -1,5 +1,6 @@
 //! Tests of the whole workspace, in one binary so that LLVM is linked once.
 
+mod arithmetic;
 mod codes;
 mod common;
 mod edges;

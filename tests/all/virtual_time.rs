@@ -191,12 +191,10 @@ fn waits_that_hold_cost_their_figure() {
     let bytes = 4096;
     let put = "sdma.put(recv@next![0], send![0], next, 4096, queue = 0";
     let plain = format!("if t == 0 {{ {put}); sdma.quiet_queue(next, queue = 0); }}");
-    let gated = format!(
-        "if t == 0 {{ sdma.post_wait_mem_put_ptr(flag![0], 3, recv@next![0], send![0], next, 4096, 0, cmp = ne);
-        sdma.quiet_queue(next, queue = 0); }}"
-    );
+    let gated = "if t == 0 { sdma.post_wait_mem_put_ptr(flag![0], 3, recv@next![0], send![0], next, 4096, 0, cmp = ne);
+        sdma.quiet_queue(next, queue = 0); }";
     let buffers = [("flag", 4), ("send", bytes), ("recv", bytes)];
-    let (plain, gated) = (sender(bytes, &plain), sender(bytes, &gated));
+    let (plain, gated) = (sender(bytes, &plain), sender(bytes, gated));
     let of = |kernel: &Kernel| {
         let (times, _) = kernel.run(2, &buffers, 0);
         times[0].queues[0].busy as f64 / 1e6

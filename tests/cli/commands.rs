@@ -68,9 +68,27 @@ fn run_simulates_amd_targets_unless_told_otherwise() {
     tilewright(&["run", file, "--unchecked", "--seeds", "2"]).ends(0).prints(&["sim against the reference, 2 seeds"]);
     tilewright(&["run", file, "--alone"]).ends(0).prints(&["sim alone"]);
     tilewright(&["run", file, "--device", "lanes"]).ends(0).prints(&["lanes against the reference"]);
-    tilewright(&["run", "examples/ldmatrix_x2.tile", "--target", "sm_90a"]).ends(0).prints(&["lanes against"]);
     tilewright(&["run", file, "--device", "lanes", "--unchecked"]).ends(2).says(&["--unchecked is for the simulator"]);
     tilewright(&["run", "tests/faults/no_signal.tile", "--alone"]).ends(1).says(&["TW0035", "`recv` of rank"]);
+}
+
+/// On a machine with a GPU that fits the first run is the GPU's; on any other one it is that of `lanes`, which says why.
+#[test]
+fn run_takes_the_gpu_where_there_is_one_and_says_where_there_is_none() {
+    let run = ["run", "examples/ldmatrix_x2.tile", "--target", "sm_90a"];
+    let outcome = tilewright(&run).ends(0);
+    let asked = tilewright(&[&run[..], &["--device", "cuda"]].concat());
+    if asked.status == Some(0) {
+        asked.prints(&["cuda against the reference"]);
+        outcome.prints(&["cuda against the reference"]);
+    } else {
+        let why = asked.err.lines().find(|line| line.contains("cuda device") || line.contains("the code is for"));
+        let why = why.and_then(|line| line.split_once(": ")).map(|(_, why)| why.to_owned()).expect(&asked.err);
+        asked.ends(1).says(&["TW0034", "--device lanes"]);
+        outcome.says(&[&format!("note: run on lanes: {why}")]).prints(&["lanes against the reference"]);
+    }
+    let amd = tilewright(&["run", "examples/ring_shift.tile", "--device", "cuda"]).ends(1);
+    amd.says(&["TW0034"]);
 }
 
 #[test]

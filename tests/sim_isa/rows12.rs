@@ -2,8 +2,8 @@
 
 use tilewright_sim::isa::table::gfx12;
 use tilewright_sim::isa::table::{
-    ATOMIC, DELAY, DUAL_X, DUAL_Y, E64, IMM, KEEPS, LITERAL, LOAD, LONG_ONLY, NO_DPP, NO_LITERAL, NO_VGPR, PREFETCH,
-    REGISTER_ONLY, Row, STORE, TO_LDS, TWO, Ty,
+    ATOMIC, DELAY, DUAL_X, DUAL_Y, E64, IMM, KEEPS, LITERAL, LOAD, LONG_ONLY, MATRIX, NO_DPP, NO_LITERAL, NO_VGPR,
+    PREFETCH, REGISTER_ONLY, Row, STORE, TIED, TO_LDS, TWO, Ty,
 };
 use tilewright_sim::isa::{Format, Op};
 
@@ -72,6 +72,7 @@ fn forms(format: Format, row: &Row) -> Vec<Form> {
         Format::Sop2 | Format::Sop1 | Format::Sopc => {
             return those(&[(true, Form::Plain), (literal, Form::Literal), (wide, Form::Wide)]);
         }
+        Format::Vop3p if row.has(MATRIX) => return vec![Form::Long(0)],
         Format::Vop3p => {
             return those(&[
                 (true, Form::Long(0)),
@@ -145,7 +146,7 @@ fn source(random: &mut Random, row: &Row, i: usize, low: bool) -> u32 {
         Ty::M32 => scalar_register(random, 1),
         Ty::S32 => scalar_source(random, 1),
         _ if row.has(NO_VGPR) => scalar_source(random, 1),
-        _ if row.has(REGISTER_ONLY) || ty.dwords() > 2 || random.below(2) == 0 => {
+        _ if row.has(REGISTER_ONLY) && (i == 0 || row.has(TIED)) || ty.dwords() > 2 || random.below(2) == 0 => {
             256 + vector_register(random, ty.dwords(), half)
         }
         _ => scalar_source(random, ty.dwords()),
@@ -168,6 +169,7 @@ fn encode(random: &mut Random, format: Format, form: Form, row: &Row) -> [u32; 4
             }
             _ => short(random, format, form, row),
         },
+        Format::Vop3p if row.has(MATRIX) => matrix(random, row),
         Format::Vop3p => packed(random, form, row),
         Format::Vopd => match form {
             Form::Dual { second, long: false } => dual(random, second, row),
@@ -330,6 +332,19 @@ fn packed(random: &mut Random, form: Form, row: &Row) -> [u32; 4] {
     let lo = lo | (set >> 3 & 7) << 8 | (set >> 6 & 1) << 15 | (set >> 7 & 7) << 11 | (set >> 12 & 1) << 14;
     let (fields, behind) = sources(random, form, row);
     [lo, fields | (set & 7) << 29 | (set >> 10 & 3) << 27, behind, 0]
+}
+
+fn matrix(random: &mut Random, row: &Row) -> [u32; 4] {
+    let set = modifiers(random, row);
+    let lo = 0xcc << 24 | u32::from(row.code) << 16 | random.vector_register(row.dst.dwords());
+    let lo = lo | (set >> 3 & 7) << 8 | (set >> 6 & 1) << 15 | (set >> 7 & 7) << 11 | (set >> 12 & 1) << 14;
+    let mut hi = (set & 7) << 29 | 3 << 27;
+    for (i, ty) in row.src.iter().take(3).enumerate() {
+        let constant = i == 2 && !row.has(TIED) && random.below(4) == 0;
+        let source = if constant { 128 + random.below(81) } else { 256 + random.vector_register(ty.dwords()) };
+        hi |= source << (9 * i);
+    }
+    [lo, hi, 0, 0]
 }
 
 /// Another operation beside the one in question: an addition.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// Pixels: left of the rows, the rows, and their parts.
-const LEFT: f64 = 190.0;
+const LEFT: f64 = 220.0;
 const WIDTH: f64 = 1150.0;
 const ROW: f64 = 20.0;
 const BAR: f64 = 16.0;

@@ -226,6 +226,20 @@ pub(super) fn fma32(fp: Fp, a: u32, b: u32, c: u32) -> u32 {
     ternary(fp, a, b, c, fma32_bits)
 }
 
+/// 2 to the power of `exponent`, which must be that of a normal double.
+pub(super) const fn power64(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+/// `(a * b + c) * 2^exponent`, rounded once; the exponent is small enough for doubles to hold everything.
+pub(super) fn fma32_scaled(fp: Fp, a: u32, b: u32, c: u32, exponent: i32) -> u32 {
+    let scale = power64(exponent);
+    ternary(fp, a, b, c, |a, b, c| {
+        let product = f64::from(f32::from_bits(a)) * f64::from(f32::from_bits(b));
+        ((sum_to_odd(product, f64::from(f32::from_bits(c))) * scale) as f32).to_bits()
+    })
+}
+
 /// `a * b + c` of flushed numbers: exact product in 64 bits, the sum made odd where inexact, one rounding.
 #[inline(always)]
 fn fma32_bits(a: u32, b: u32, c: u32) -> u32 {
@@ -266,6 +280,25 @@ pub(super) fn mul64(fp: Fp, a: u64, b: u64) -> u64 {
 #[inline(always)]
 pub(super) fn fma64(fp: Fp, a: u64, b: u64, c: u64) -> u64 {
     ternary(fp, a, b, c, |x, y, z| f64::from_bits(x).mul_add(f64::from_bits(y), f64::from_bits(z)).to_bits())
+}
+
+/// `(a * b + c) * 2^-128` of doubles, rounded once. The product is small beside `c`, as in the last step of a division.
+pub(super) fn fma64_scaled_down(fp: Fp, a: u64, b: u64, c: u64) -> u64 {
+    ternary(fp, a, b, c, |x, y, z| {
+        let (x, y, z) = (f64::from_bits(x), f64::from_bits(y), f64::from_bits(z));
+        let (sum, product) = (x.mul_add(y, z), x * y);
+        // What the sum lacks: its difference from `c` is exact, and so is what the product lacks.
+        let lost = ((z - sum) + product) + x.mul_add(y, -product);
+        let scaled = sum * power64(-128);
+        // Only where the sum lay just between two denormals does what it lacks decide: away from the even one.
+        let beyond = sum - scaled * power64(128);
+        let tie = beyond.abs() == power64(128 - 1075);
+        let bits = scaled.to_bits();
+        if !tie || lost == 0.0 || (lost > 0.0) != (beyond > 0.0) {
+            return bits;
+        }
+        if (beyond > 0.0) == (sum > 0.0) { bits + 1 } else { bits - 1 }
+    })
 }
 
 /// `a + b` of halves.

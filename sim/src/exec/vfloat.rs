@@ -69,14 +69,9 @@ pub(super) fn nan_wins<B: Bits>(fp: Fp, a: B, b: B, c: B, f: impl Fn(Fp, B, B) -
     f(fp, f(fp, a, b), c)
 }
 
-/// 2 to the power of `exponent`, which must be that of a normal double.
-const fn power64(exponent: i32) -> f64 {
-    f64::from_bits(((exponent + 1023) as u64) << 52)
-}
-
 /// `x` times 2 to the power of `exponent`, rounded once: the product is exact in double precision.
 fn ldexp32(bits: u32, exponent: i32) -> u32 {
-    (f64::from(f32::from_bits(bits)) * power64(exponent.clamp(-400, 400))).to_f32_bits()
+    (f64::from(f32::from_bits(bits)) * float::power64(exponent.clamp(-400, 400))).to_f32_bits()
 }
 
 /// Rounding to single precision, as bits.
@@ -96,15 +91,15 @@ fn ldexp64(bits: u64, exponent: i32) -> u64 {
     let mut value = f64::from_bits(bits);
     let mut left = exponent.clamp(-2300, 2300);
     while left > 1023 {
-        value *= power64(1023);
+        value *= float::power64(1023);
         left -= 1023;
     }
     // 2^-969 leaves 53 bits above the smallest denormal, so that only the final step can lose digits.
     while left < -1022 {
-        value *= power64(-969);
+        value *= float::power64(-969);
         left += 969;
     }
-    (value * power64(left)).to_bits()
+    (value * float::power64(left)).to_bits()
 }
 
 /// A 32-bit function computed in single precision.
@@ -241,29 +236,13 @@ fn division(op: Op) -> Option<AluFn> {
             let fp = Fp::of(w.mode);
             let scaled = w.vcc();
             let (a, b, c) = (float32(w, i, 0), float32(w, i, 1), float32(w, i, 2));
-            finish32(
-                w,
-                i,
-                fp,
-                each(|l| {
-                    let sum = float::fma32(fp, a[l], b[l], c[l]);
-                    if scaled >> l & 1 != 0 { float::unary(fp, sum, |x| ldexp32(x, 64)) } else { sum }
-                }),
-            )
+            finish32(w, i, fp, each(|l| div_fmas32(fp, a[l], b[l], c[l], scaled >> l & 1 != 0)))
         },
         Op::VDivFmasF64 => |w, i| {
             let fp = Fp::of(w.mode);
             let scaled = w.vcc();
             let (a, b, c) = (float64(w, i, 0), float64(w, i, 1), float64(w, i, 2));
-            finish64(
-                w,
-                i,
-                fp,
-                each64(|l| {
-                    let sum = float::fma64(fp, a[l], b[l], c[l]);
-                    if scaled >> l & 1 != 0 { float::unary(fp, sum, |x| ldexp64(x, 128)) } else { sum }
-                }),
-            )
+            finish64(w, i, fp, each64(|l| div_fmas64(fp, a[l], b[l], c[l], scaled >> l & 1 != 0)))
         },
         Op::VDivFixupF32 => |w, i| single3(w, i, |_, a, b, c| div_fixup32(a, b, c)),
         Op::VDivFixupF64 => |w, i| double3(w, i, |_, a, b, c| div_fixup64(a, b, c)),
@@ -271,8 +250,29 @@ fn division(op: Op) -> Option<AluFn> {
     })
 }
 
+/// The last multiply-add, and the scaling of one side undone. Where the denominator alone was made larger, the quotient so
+/// far (`c`) is large and becomes larger; where the numerator was, or the denominator was made smaller, it is small and
+/// becomes smaller, with one rounding. (The manual has one factor for both, which cannot be: inferred from what divides right.)
+fn div_fmas32(fp: Fp, a: u32, b: u32, c: u32, scaled: bool) -> u32 {
+    match (scaled, c >> 23 & 0xff > 127) {
+        (false, _) => float::fma32(fp, a, b, c),
+        (true, true) => float::fma32_scaled(fp, a, b, c, 64),
+        (true, false) => float::fma32_scaled(fp, a, b, c, -64),
+    }
+}
+
+/// The same for doubles.
+fn div_fmas64(fp: Fp, a: u64, b: u64, c: u64, scaled: bool) -> u64 {
+    match (scaled, c >> 52 & 0x7ff > 1023) {
+        (false, _) => float::fma64(fp, a, b, c),
+        (true, true) => float::unary(fp, float::fma64(fp, a, b, c), |x| ldexp64(x, 128)),
+        (true, false) => float::fma64_scaled_down(fp, a, b, c),
+    }
+}
+
 /// Scales `value` (the numerator or the denominator of `numerator / denominator`) so that no step of the division leaves the
-/// normal range; the flag tells the last step to undo it.
+/// normal range; the flag tells the last step to undo it. A denominator so large that its reciprocal and the quotient are
+/// denormal becomes smaller. (The manual says larger, which would be infinity.)
 fn div_scale32(value: u32, denominator: u32, numerator: u32) -> (u32, bool) {
     let (d, n) = (f64::from(f32::from_bits(denominator)), f64::from(f32::from_bits(numerator)));
     let exponent = |bits: u32| (bits >> 23 & 0xff) as i32;
@@ -288,7 +288,7 @@ fn div_scale32(value: u32, denominator: u32, numerator: u32) -> (u32, bool) {
         return (up, false);
     }
     match (denormal(1.0 / d), denormal(n / d)) {
-        (true, true) => (if value == denominator { up } else { value }, true),
+        (true, true) => (if value == denominator { ldexp32(value, -64) } else { value }, true),
         (true, false) => (ldexp32(value, -64), false),
         (false, true) => (if value == numerator { up } else { value }, true),
         _ if exponent(numerator) <= 23 => (up, false),
@@ -312,7 +312,7 @@ fn div_scale64(value: u64, denominator: u64, numerator: u64) -> (u64, bool) {
         return (up, false);
     }
     match (denormal(1.0 / d), denormal(n / d)) {
-        (true, true) => (if value == denominator { up } else { value }, true),
+        (true, true) => (if value == denominator { ldexp64(value, -128) } else { value }, true),
         (true, false) => (ldexp64(value, -128), false),
         (false, true) => (if value == numerator { up } else { value }, true),
         _ if exponent(numerator) <= 53 => (up, false),
@@ -320,10 +320,13 @@ fn div_scale64(value: u64, denominator: u64, numerator: u64) -> (u64, bool) {
     }
 }
 
-/// The quotient with its special cases put right.
+/// The quotient with its special cases put right. A quotient that is no number although both sides are has overflowed on the
+/// way (the manual's case of an overflow, whose condition there can never hold).
 fn div_fixup32(quotient: u32, denominator: u32, numerator: u32) -> u32 {
     let (d, n) = (f32::from_bits(denominator), f32::from_bits(numerator));
     let sign = (denominator ^ numerator) & 0x8000_0000;
+    // Below half of the smallest denormal.
+    let vanishes = (numerator >> 23 & 0xff) + 150 < denominator >> 23 & 0xff;
     if n.is_nan() {
         numerator.quiet()
     } else if d.is_nan() {
@@ -332,8 +335,10 @@ fn div_fixup32(quotient: u32, denominator: u32, numerator: u32) -> u32 {
         0xffc0_0000
     } else if d == 0.0 || n.is_infinite() {
         sign | 0x7f80_0000
-    } else if d.is_infinite() || n == 0.0 {
+    } else if d.is_infinite() || n == 0.0 || vanishes {
         sign
+    } else if quotient.is_nan() {
+        sign | 0x7f80_0000
     } else {
         sign | (quotient & 0x7fff_ffff)
     }
@@ -343,6 +348,7 @@ fn div_fixup32(quotient: u32, denominator: u32, numerator: u32) -> u32 {
 fn div_fixup64(quotient: u64, denominator: u64, numerator: u64) -> u64 {
     let (d, n) = (f64::from_bits(denominator), f64::from_bits(numerator));
     let sign = (denominator ^ numerator) & 1 << 63;
+    let vanishes = (numerator >> 52 & 0x7ff) + 1075 < denominator >> 52 & 0x7ff;
     if n.is_nan() {
         numerator.quiet()
     } else if d.is_nan() {
@@ -351,8 +357,10 @@ fn div_fixup64(quotient: u64, denominator: u64, numerator: u64) -> u64 {
         0xfff8 << 48
     } else if d == 0.0 || n.is_infinite() {
         sign | 0x7ff0 << 48
-    } else if d.is_infinite() || n == 0.0 {
+    } else if d.is_infinite() || n == 0.0 || vanishes {
         sign
+    } else if quotient.is_nan() {
+        sign | 0x7ff0 << 48
     } else {
         sign | (quotient & !(1 << 63))
     }
@@ -360,7 +368,77 @@ fn div_fixup64(quotient: u64, denominator: u64, numerator: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{div_fixup32, div_scale32, exponent32, ldexp32, ldexp64};
+    use super::super::float::{self, Fp};
+    use super::{
+        div_fixup32, div_fixup64, div_fmas32, div_fmas64, div_scale32, div_scale64, exponent32, ldexp32, ldexp64,
+    };
+    use crate::rng::Rng;
+
+    /// MODE with denormals of every width.
+    const DENORMALS: u32 = 0xf0;
+
+    /// LLVM's sequence for `n / d` in single precision: an estimate of the reciprocal, refined, then the quotient.
+    fn divide32(n: u32, d: u32) -> u32 {
+        let fp = Fp::of(DENORMALS);
+        let minus = |x: u32| x ^ 0x8000_0000;
+        let (below, _) = div_scale32(d, d, n);
+        let (above, scaled) = div_scale32(n, d, n);
+        let guess = (1.0 / f32::from_bits(below)).to_bits();
+        let guess = if guess >> 23 & 0xff == 0 { guess & 0x8000_0000 } else { guess }; // v_rcp_f32 flushes
+        let error = float::fma32(fp, minus(below), guess, 1f32.to_bits());
+        let guess = float::fma32(fp, error, guess, guess);
+        let quotient = float::mul32(fp, above, guess);
+        let error = float::fma32(fp, minus(below), quotient, above);
+        let quotient = float::fma32(fp, error, guess, quotient);
+        let error = float::fma32(fp, minus(below), quotient, above);
+        div_fixup32(div_fmas32(fp, error, guess, quotient, scaled), d, n)
+    }
+
+    /// The same in double precision.
+    fn divide64(n: u64, d: u64) -> u64 {
+        let fp = Fp::of(DENORMALS);
+        let minus = |x: u64| x ^ 1 << 63;
+        let (below, _) = div_scale64(d, d, n);
+        let (above, scaled) = div_scale64(n, d, n);
+        let mut guess = (1.0 / f64::from_bits(below)).to_bits();
+        for _ in 0..2 {
+            let error = float::fma64(fp, minus(below), guess, 1f64.to_bits());
+            guess = float::fma64(fp, guess, error, guess);
+        }
+        let quotient = float::mul64(fp, above, guess);
+        let error = float::fma64(fp, minus(below), quotient, above);
+        div_fixup64(div_fmas64(fp, error, guess, quotient, scaled), d, n)
+    }
+
+    #[test]
+    fn divisions_come_out_rounded_once() {
+        let mut rng = Rng::new(1);
+        let mut word = || u64::from(rng.below(u32::MAX)) << 32 | u64::from(rng.below(u32::MAX));
+        // Near the ends of the range: denormal quotients, huge and denormal denominators.
+        let edges = [1, 0x007f_ffff, 0x0080_0000, 0x0b80_0001, 0x3f80_0000, 0x7e80_0000, 0x7f00_0001, 0x7f7f_ffff];
+        let edge_pairs = edges.iter().flat_map(|n| edges.iter().map(move |d| (*n, *d)));
+        let random: Vec<(u32, u32)> = (0..200_000).map(|_| (word() as u32, (word() >> 16) as u32)).collect();
+        for (n, d) in edge_pairs.chain(random) {
+            let wanted = f32::from_bits(n) / f32::from_bits(d);
+            let found = f32::from_bits(divide32(n, d));
+            assert!(
+                found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(),
+                "{n:#x} / {d:#x}: {:#x}, should be {:#x}",
+                found.to_bits(),
+                wanted.to_bits()
+            );
+        }
+        for (n, d) in (0..200_000).map(|_| (word(), word())).collect::<Vec<_>>() {
+            let wanted = f64::from_bits(n) / f64::from_bits(d);
+            let found = f64::from_bits(divide64(n, d));
+            assert!(
+                found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(),
+                "{n:#x} / {d:#x}: {:#x}, should be {:#x}",
+                found.to_bits(),
+                wanted.to_bits()
+            );
+        }
+    }
 
     #[test]
     fn scaling_by_powers_of_two_rounds_once() {

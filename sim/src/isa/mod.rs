@@ -3,8 +3,8 @@
 //!
 //! Use: [`decode()`] takes the dwords at a program counter and gives an [`Inst`], which names its operands and widths and prints as
 //! LLVM's disassembler does (`Display`). [`inst`] says where each operand stands; [`Ty`] of a row says what a constant means there.
-//! Not listed: the 128-bit encodings of scaled matrix instructions, and graphics (export, interpolation, images), which
-//! these chips lack.
+//! Not listed: the 128-bit encodings of scaled matrix instructions, gfx1250's `v_wmma_*_f8f6f4` and tensor instructions, and
+//! graphics (export, interpolation, images), which these chips lack.
 //!
 //! To add an instruction: its name in [`op`], its row in the file of its family in [`table`], and, if it prints or encodes
 //! something that no other does, a line in `decode` and in `print`. `tests/sim_isa` then compares it with LLVM unasked.

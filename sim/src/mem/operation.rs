@@ -105,7 +105,7 @@ pub(crate) struct Operation {
     /// Global bytes that it touches lie from `low` to before `high`; LDS bytes likewise.
     pub(crate) range: (u64, u64),
     pub(crate) lds_range: (u64, u64),
-    /// When, in virtual time; all zero without it.
+    /// When, in virtual time: set when it goes into flight, and all zero for ever without it.
     pub(crate) time: OpTime,
 }
 
@@ -153,7 +153,7 @@ impl Operation {
         (self.dst, self.dst_dwords, self.scalar, self.undefined, self.to_lds) = (0, 0, false, [0; 4], None);
         (self.counted, self.pins, self.in_order, self.done) = (CounterSet::default(), Pins::default(), false, false);
         (self.memory_tick, self.local_tick, self.clock, self.learned) = (0, 0, None, None);
-        (self.range, self.lds_range, self.time) = ((0, 0), (0, 0), OpTime::default());
+        (self.range, self.lds_range) = ((0, 0), (0, 0));
     }
 
     /// Lanes that do anything.

@@ -246,7 +246,8 @@ fn every_operation_of_gfx1250s_scalar_and_vector_tables_is_known_or_listed() {
             ["s_cbranch", "s_getpc", "s_setpc", "s_swappc", "s_call", "s_getreg", "s_setreg", "v_nop", "s_rfe"];
         let others = ["v_wmma", "v_swmmac", "v_cvt_scale", "s_movrel", "v_movrel", "v_cube", "v_swaprel", "s_barrier"];
         let unknown = ["v_permlane_", "v_add_m", "v_pk_add_m", "v_sat_pk4", "v_cvt_sr_", "s_alloc_vgpr", "s_wakeup"];
-        let relics = ["s_get_barrier_state", "v_mullit", "v_qsad", "v_mqsad", "v_trig_preop"];
+        let relics =
+            ["s_get_barrier_state", "v_mullit", "v_qsad", "v_mqsad", "v_trig_preop", "s_version", "v_perm_pk16"];
         let lists = [&machine[..], &others, &unknown, &relics];
         lists.iter().copied().flatten().any(|prefix| name.starts_with(prefix))
             || ["fp8", "bf8", "bf16", "fp4", "bf6", "fp6", "permlane64", "iu4", "iu8"]

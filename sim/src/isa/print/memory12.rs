@@ -6,7 +6,6 @@ use std::fmt::{self, Formatter};
 
 use super::{List, immediate, operand};
 use crate::isa::inst::{Format, Inst};
-use crate::isa::op::Op;
 use crate::isa::operand::{Operand, Scope};
 use crate::isa::table::{ATOMIC, PREFETCH, STORE, Ty};
 
@@ -121,24 +120,6 @@ impl Inst {
         match name {
             "" => write!(f, "{th:#x}"),
             name => write!(f, "TH_{}_{name}", if store { "STORE" } else { "LOAD" }),
-        }
-    }
-
-    /// The first of two operations with the second, or the second alone.
-    pub(super) fn print_dual(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut list = List::new(f);
-        list.operand(self.dst, self.row.dst, self.dst_dwords)?;
-        // In the short form the mask is VCC without a word.
-        let masked = self.format == Format::Vopd && self.op == Op::VCndmaskB32;
-        let sources = if masked { 2 } else { self.printed_sources() };
-        for i in 0..sources {
-            let f = list.next()?;
-            self.source(f, i)?;
-        }
-        super::vector::truth_table(f, self.mods.bitop3)?;
-        match self.second() {
-            Some(second) => write!(f, " :: {second}"),
-            None => Ok(()),
         }
     }
 }

@@ -8,6 +8,7 @@ mod memory;
 mod memory12;
 mod operand;
 mod vector;
+mod vector12;
 
 pub(super) use immediate12::is_delay;
 

@@ -9,7 +9,7 @@ use crate::isa::decode::mixes;
 use crate::isa::inst::{Format, Inst};
 use crate::isa::op::Op;
 use crate::isa::operand::{Dpp, Lanes, Operand, Sdwa, Sel, Unused};
-use crate::isa::table::{BYTE_SEL, LITERAL, MATRIX, TIED, Ty};
+use crate::isa::table::{BYTE_SEL, LITERAL, MATRIX, SCALE_SEL, TIED, Ty};
 
 impl Inst {
     /// How many sources are printed: those that the row names.
@@ -119,6 +119,9 @@ impl Inst {
         if matches!(self.op, Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32) {
             return f.write_str(["", " fi:1", " bound_ctrl:1", " bound_ctrl:1 fi:1"][usize::from(mods.op_sel & 3)]);
         }
+        if self.row.has(SCALE_SEL) {
+            return if mods.op_sel == 0 { Ok(()) } else { write!(f, " scale_sel:{}", mods.op_sel) };
+        }
         let used = |at: usize| self.row.bits.used >> (9 + at) & 1 != 0;
         let mut halves = mods.op_sel;
         let (mut byte, mut sources) = (0, [used(0), used(1), used(2)]);
@@ -170,7 +173,7 @@ impl Inst {
             if mixed { self.source(f, i)? } else { operand::write(f, self.src[i], ty, self.src_dwords[i])? }
         }
         if matrix {
-            return self.print_matrix(f);
+            return if self.newer() { self.print_matrix12(f, sources) } else { self.print_matrix(f) };
         }
         let used = |at: usize| self.row.bits.used >> at & 1 != 0;
         let all = (1u8 << sources) - 1;
@@ -219,7 +222,7 @@ pub(super) fn truth_table(f: &mut Formatter<'_>, table: u8) -> fmt::Result {
     }
 }
 
-fn mask(f: &mut Formatter<'_>, name: &str, bits: u8, count: usize) -> fmt::Result {
+pub(super) fn mask(f: &mut Formatter<'_>, name: &str, bits: u8, count: usize) -> fmt::Result {
     write!(f, " {name}:[")?;
     for i in 0..count {
         write!(f, "{}{}", if i > 0 { "," } else { "" }, bits >> i & 1)?;

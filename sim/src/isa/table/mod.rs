@@ -197,6 +197,9 @@ pub const DUAL_Y: u64 = 1 << 36;
 /// gfx1250: one of two operations only in the 96-bit encoding.
 pub const LONG_ONLY: u64 = 1 << 37;
 
+/// gfx1250: the four bits of `op_sel` pick a scale.
+pub const SCALE_SEL: u64 = 1 << 38;
+
 /// Modifier bits of a 64-bit vector encoding, in the order of the row's pattern: three of `neg`, three of `abs` (`neg_hi`), then
 /// `clamp`. VOP3 goes on with two of `omod` and four of `op_sel`; VOP3P with three of `op_sel` and three of `op_sel_hi`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

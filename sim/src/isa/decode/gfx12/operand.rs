@@ -6,7 +6,7 @@
 use crate::isa::decode::operand::vector_register;
 use crate::isa::decode::{Code, Why};
 use crate::isa::operand::{InlineFloat, Operand};
-use crate::isa::table::{NO_LITERAL, NO_VGPR, REGISTER_ONLY, Row, Ty};
+use crate::isa::table::{NO_LITERAL, NO_VGPR, REGISTER_ONLY, Row, TIED, Ty};
 
 /// What a code says that a literal follows.
 pub(super) const LITERAL32: u32 = 255;
@@ -81,7 +81,9 @@ impl Code {
         match code {
             // A mask or a lane number is a scalar register; a lane number may be a constant, too.
             _ if (ty.is_scalar() || row.has(NO_VGPR)) && register || ty == Ty::M32 && code > 127 => Err(Why::Operand),
-            _ if row.has(REGISTER_ONLY) && !register && (i == 0 || !ty.is_scalar()) => Err(Why::Operand),
+            _ if row.has(REGISTER_ONLY) && !register && (i == 0 || row.has(TIED) && !ty.is_scalar()) => {
+                Err(Why::Operand)
+            }
             LITERAL32 | LITERAL64 if row.has(NO_LITERAL) => Err(Why::Literal),
             // Wide tuples are vector registers.
             0..256 if ty.dwords() > 2 => Err(Why::Operand),

@@ -2,7 +2,7 @@
 //!
 //! Must hold: see [`super`]. A literal or a dword of lanes may follow; both together may not.
 
-use super::operand::{LITERAL32, scalar_register};
+use super::operand::{LITERAL32, LITERAL64, scalar_register};
 use super::short::{VOP1_INDEX, VOP2_INDEX, VOPC_INDEX, says_lanes};
 use crate::isa::decode::operand::vector_register;
 use crate::isa::decode::vector::append_destination;
@@ -10,7 +10,7 @@ use crate::isa::decode::{Code, Why, bit, bits, blank};
 use crate::isa::inst::{Format, Inst};
 use crate::isa::op::Op;
 use crate::isa::table::gfx12::{VOP1, VOP2, VOP3, VOP3P, VOPC};
-use crate::isa::table::{self, E64, Row, TIED, Ty};
+use crate::isa::table::{self, E64, MATRIX, Row, TIED, Ty};
 
 static VOP3_INDEX: [u16; 1024] = table::index(VOP3);
 static VOP3P_INDEX: [u16; 256] = table::index(VOP3P);
@@ -104,8 +104,35 @@ impl Code {
         }
         let dwords = row.dst.dwords();
         inst.set_dst(vector_register(bits(w, 0, 8), dwords)?, dwords);
-        self.long_sources12(&mut inst, hi)?;
+        if row.has(MATRIX) {
+            self.matrix12(&mut inst, hi)?;
+        } else {
+            self.long_sources12(&mut inst, hi)?;
+        }
         Ok(inst)
+    }
+
+    /// Sources of a matrix instruction: vector registers, or one constant for all that is added.
+    fn matrix12(&mut self, inst: &mut Inst, hi: u32) -> Result<(), Why> {
+        let row = inst.row;
+        // Both bits of `op_sel_hi` that are not a hint are set.
+        if bits(hi, 27, 2) != 3 {
+            return Err(Why::Reserved);
+        }
+        for i in 0..3 {
+            let (code, dwords) = (bits(hi, 9 * i as u32, 9), row.src[i].dwords());
+            let operand = match code {
+                256.. => vector_register(code - 256, dwords)?,
+                LITERAL32 | LITERAL64 => return Err(Why::Literal),
+                128..=208 | 240..=248 if i == 2 && !row.has(TIED) => self.scalar_source12(code, 1)?,
+                _ => return Err(Why::Operand),
+            };
+            inst.set_src(i, operand, dwords);
+        }
+        if row.has(TIED) {
+            append_destination(inst);
+        }
+        Ok(())
     }
 }
 
