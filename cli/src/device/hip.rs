@@ -3,6 +3,7 @@
 
 use tilewright_ir::interp::{LaunchInput, LaunchOutput};
 use tilewright_ir::{Code, Diagnostic, Name};
+use tilewright_target::Vendor;
 
 use super::{Device, missing};
 use crate::Compiled;
@@ -22,8 +23,10 @@ impl Device for Hip {
 
     fn launch(&self, compiled: &Compiled, kernel: &Name, input: &LaunchInput) -> Result<LaunchOutput, Diagnostic> {
         let span = compiled.lowered.kernel(kernel.as_str()).ok_or_else(|| missing(kernel))?.span;
-        let refuse =
-            |message: String| Diagnostic::error(Code::TARGET_REFUSES, span, message).help("run it with `--device sim`");
+        let instead = if compiled.target.vendor == Vendor::Amd { "sim" } else { "lanes" };
+        let refuse = |message: String| {
+            Diagnostic::error(Code::TARGET_REFUSES, span, message).help(format!("run it with `--device {instead}`"))
+        };
         with_gpus::launch(compiled, kernel, input, &refuse)
     }
 }
