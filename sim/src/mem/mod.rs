@@ -184,7 +184,10 @@ impl Memory {
     /// What virtual time has to do, if there is any: it may look at memory meanwhile.
     #[inline]
     pub(crate) fn timed(&mut self, f: impl FnOnce(&mut Timer, &Memory)) {
-        if let Some(mut timer) = self.time.take() {
+        // Looked at before it is taken: without it, operations must not pay for a write.
+        if self.time.is_some()
+            && let Some(mut timer) = self.time.take()
+        {
             f(&mut timer, self);
             self.time = Some(timer);
         }
