@@ -8,6 +8,7 @@ mod examples;
 mod faults;
 mod field_reports;
 mod held;
+mod launch_shapes;
 mod malformed;
 mod peers;
 mod runtime;
