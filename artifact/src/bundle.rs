@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::Blob;
-use crate::{Artifact, ArtifactError, CaseLaunch, CaseRank, RunCase};
+use crate::kernel::{Blob, is_name};
+use crate::{Artifact, ArtifactError, CaseLaunch, CaseRank, KernelInfo, RunCase};
 
 /// Everything that travels to the machine that runs it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,11 +67,17 @@ impl Bundle {
     /// [`ArtifactError::Invalid`] with one sentence about the first fault.
     pub fn check(&self) -> Result<(), ArtifactError> {
         let fault = |what: String| Err(ArtifactError::Invalid(what));
+        if self.source.chars().any(char::is_control) {
+            return fault(format!("{:?} is no name of a source", self.source));
+        }
         if self.parts.is_empty() {
             return fault("it has code for no target".to_owned());
         }
         for (index, part) in self.parts.iter().enumerate() {
             let target = &part.artifact.target;
+            if !is_name(target) {
+                return fault(format!("{target:?} is no name of a target"));
+            }
             if self.parts[..index].iter().any(|other| other.artifact.target == *target) {
                 return fault(format!("it has code for {target} twice"));
             }
@@ -82,11 +88,17 @@ impl Bundle {
             }
             for (case, launch) in self.cases.iter().zip(&part.launches) {
                 check_launch(case, launch.as_ref(), target, self.contents.len())?;
+                if let Some(launch) = launch {
+                    check_kernel(&part.artifact, launch)?;
+                }
             }
         }
         for case in &self.cases {
             if case.ranks.is_empty() {
                 return fault(format!("a run block of `{}` has no ranks", case.kernel));
+            }
+            if let Some(what) = case.check() {
+                return fault(format!("a run block of `{}` {what}", case.kernel));
             }
             if let Some(buffer) = case.dangling(self.contents.len()) {
                 return fault(format!(
@@ -96,6 +108,22 @@ impl Bundle {
             }
         }
         Ok(())
+    }
+}
+
+/// A launch must be of a kernel of its part, and differ from it in its shape only.
+fn check_kernel(artifact: &Artifact, launch: &CaseLaunch) -> Result<(), ArtifactError> {
+    let launched = &launch.kernel;
+    let same = |kernel: &&KernelInfo| {
+        let shaped = KernelInfo { grid: launched.grid, block: launched.block, ..(*kernel).clone() };
+        shaped == *launched
+    };
+    match artifact.kernel(&launched.name).filter(same) {
+        Some(_) => Ok(()),
+        None => Err(ArtifactError::Invalid(format!(
+            "a run block launches a `{}` on {} that differs from the kernel of that name",
+            launched.name, artifact.target
+        ))),
     }
 }
 

@@ -24,6 +24,21 @@ impl RunCase {
         self.targets.as_ref().is_none_or(|targets| targets.iter().any(|name| name == target))
     }
 
+    /// What contradicts itself; `None` if nothing does.
+    pub(crate) fn check(&self) -> Option<String> {
+        for (index, rank) in self.ranks.iter().enumerate() {
+            let buffers = rank.buffers.iter().map(|buffer| buffer.name.as_str());
+            let names: Vec<&str> = buffers.chain(rank.scalars.iter().map(|(name, _)| name.as_str())).collect();
+            if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+                return Some(format!("gives `{}` twice on rank {index}", names[at]));
+            }
+            if let Some(buffer) = rank.buffers.iter().find(|buffer| buffer.element_bytes == 0) {
+                return Some(format!("says that elements of `{}` have no bytes", buffer.name));
+            }
+        }
+        None
+    }
+
     /// Whether a content that it names is missing from a list of `contents`; the name of the buffer.
     pub(crate) fn dangling(&self, contents: usize) -> Option<&str> {
         let mut buffers = self.ranks.iter().flat_map(|rank| &rank.buffers);

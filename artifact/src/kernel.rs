@@ -50,6 +50,9 @@ impl KernelInfo {
         if self.name.is_empty() {
             return fault("it has no name".to_owned());
         }
+        if let Some(name) = self.args.iter().map(|arg| &arg.name).chain([&self.name]).find(|name| !is_name(name)) {
+            return fault(format!("{name:?} is no name"));
+        }
         if self.grid.contains(&0) || self.block.contains(&0) {
             return fault(format!("its launch {:?} x {:?} has no threads", self.grid, self.block));
         }
@@ -68,6 +71,11 @@ impl KernelInfo {
             None => Ok(()),
         })
     }
+}
+
+/// Whether a name is one that can be printed in a line: no spaces, no control characters.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.chars().any(|c| c.is_control() || c.is_whitespace())
 }
 
 /// What an argument is.

@@ -39,6 +39,11 @@ pub fn time(picoseconds: u64) -> String {
     format!("{scaled:.decimals$} {unit}")
 }
 
+/// Text from a file for a terminal: what would move the cursor or change colours stands as `\u{fffd}`.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +59,10 @@ mod tests {
     fn times_have_three_figures() {
         let shown: Vec<String> = [0, 999, 4_500, 11_000_000, 140_000_000, 2_700_000_000_000].map(time).to_vec();
         assert_eq!(shown, ["0 ps", "999 ps", "4.50 ns", "11.0 us", "140 us", "2.70 s"]);
+    }
+
+    #[test]
+    fn control_characters_are_not_printed() {
+        assert_eq!(printable("a\u{1b}[31mb\r\nc\u{9b}"), "a\u{fffd}[31mb\u{fffd}\nc\u{fffd}");
     }
 }

@@ -206,6 +206,9 @@ fn contradictions_are_refused_both_ways() {
     );
     assert!(broken(|bundle| kernel(bundle).block[1] = 0).ends_with("has no threads"));
     assert!(broken(|bundle| kernel(bundle).name.clear()).ends_with("it has no name"));
+    assert!(broken(|bundle| kernel(bundle).name.push('\u{1b}')).ends_with("is no name"));
+    assert!(broken(|bundle| bundle.source.push('\n')).ends_with("is no name of a source"));
+    assert!(broken(|bundle| bundle.parts[0].artifact.target.push(' ')).ends_with("is no name of a target"));
     assert_eq!(broken(|bundle| bundle.parts.clear()), "it has code for no target");
     assert_eq!(broken(|bundle| bundle.parts.push(bundle.parts[0].clone())), "it has code for gfx950 twice");
     assert_eq!(broken(|bundle| bundle.parts[0].launches.clear()), "it has 0 launches for gfx950 and 1 run blocks");
@@ -237,6 +240,14 @@ fn contradictions_are_refused_both_ways() {
         after(bundle).clear();
     };
     assert_eq!(broken(no_ranks), "a run block of `ring_shift` has no ranks");
+    let differs = "a run block launches a `ring_shift` on gfx950 that differs from the kernel of that name";
+    assert_eq!(broken(|bundle| kernel(bundle).min_queues = 7), differs);
+    assert_eq!(broken(|bundle| bundle.parts[0].artifact.kernels.clear()), differs);
+    assert_eq!(
+        broken(|bundle| bundle.cases[0].ranks[1].scalars.push(("send".to_owned(), 1))),
+        "a run block of `ring_shift` gives `send` twice on rank 1"
+    );
+    assert!(broken(|bundle| bundle.cases[0].ranks[0].buffers[0].element_bytes = 0).ends_with("have no bytes"));
     assert_eq!(
         broken(|bundle| kernel(bundle).signals[0].count = Some(Count::new(vec![]))),
         "kernel `ring_shift`: signal `ready`: it leaves 0 values, not one"

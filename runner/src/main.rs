@@ -11,10 +11,13 @@ mod devices;
 mod report;
 mod trial;
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tilewright_artifact::table::printable;
 use tilewright_artifact::{Bundle, RunCase};
 
 use crate::args::Args;
@@ -32,7 +35,7 @@ fn main() -> ExitCode {
     };
     match run(&args) {
         Ok(answer) => {
-            let text = if args.json { answer.json() } else { answer.text() };
+            let text = if args.json { answer.json() } else { printable(&answer.text()) };
             if let Err(why) = print(&text) {
                 say("error", &format!("cannot write to standard output: {why}"));
                 return ExitCode::FAILURE;
@@ -41,9 +44,17 @@ fn main() -> ExitCode {
             answer.faults().for_each(|fault| say("error", fault));
             if answer.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        Err(why) => {
+        Err(Stop::Input(why)) => {
             say("error", &why);
+            if args.json {
+                // What the other programs answer a script, too.
+                let _ = print(&format!("{:#}\n", serde_json::json!({ "ok": false, "error": why })));
+            }
             ExitCode::FAILURE
+        }
+        Err(Stop::Usage(why)) => {
+            say("error", &why);
+            ExitCode::from(2)
         }
     }
 }
@@ -59,22 +70,59 @@ fn print(text: &str) -> Result<(), std::io::Error> {
 
 /// Words to standard error; nobody can be told if that fails.
 fn say(kind: &str, why: &str) {
-    let _ = writeln!(std::io::stderr(), "{kind}: {why}");
+    let _ = writeln!(std::io::stderr(), "{kind}: {}", printable(why));
+}
+
+/// Why nothing was run.
+enum Stop {
+    /// The bundle is no good: exit 1.
+    Input(String),
+    /// The command line is wrong: exit 2.
+    Usage(String),
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Stop {
+        Stop::Input(why)
+    }
+}
+
+/// Longest bundle in bytes: contents of buffers make them large, but not without end.
+const MAX_BUNDLE_BYTES: u64 = 4 << 30;
+
+/// The bytes of a file, not more than a bundle may have.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let about = std::fs::metadata(path).map_err(|e| e.to_string())?;
+    if !about.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    if about.len() > MAX_BUNDLE_BYTES {
+        return Err(format!("it is longer than {MAX_BUNDLE_BYTES} bytes"));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    file.take(MAX_BUNDLE_BYTES).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    Ok(bytes)
 }
 
 /// Runs what fits.
-fn run(args: &Args) -> Result<Answer, String> {
+fn run(args: &Args) -> Result<Answer, Stop> {
     let name = args.bundle.display();
-    let bytes = std::fs::read(&args.bundle).map_err(|e| format!("cannot read `{name}`: {e}"))?;
+    if args.seed.checked_add(args.seeds - 1).is_none() {
+        let (seed, seeds) = (args.seed, args.seeds);
+        return Err(Stop::Usage(format!("--seed {seed} with --seeds {seeds} goes beyond the last seed, {}", u64::MAX)));
+    }
+    let bytes = read(&args.bundle).map_err(|e| format!("cannot read `{name}`: {e}"))?;
     let bundle = Bundle::from_twb(&bytes).map_err(|e| format!("`{name}`: {e}"))?;
     if bundle.cases.is_empty() {
-        return Err(format!("`{name}` has no run blocks, so there is nothing to run"));
+        return Err(Stop::Input(format!("`{name}` has no run blocks, so there is nothing to run")));
     }
     if let Some(target) = &args.target
         && bundle.part(target).is_none()
     {
         let targets: Vec<&str> = bundle.parts.iter().map(|part| part.artifact.target.as_str()).collect();
-        return Err(format!("`{name}` holds no code for {target}; it holds code for {}", targets.join(", ")));
+        let targets = targets.join(", ");
+        return Err(Stop::Input(format!("`{name}` holds no code for `{target}`; it holds code for {targets}")));
     }
     let found = Found::look(args);
     let mut answer = Answer::new(&bundle, args);

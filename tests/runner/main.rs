@@ -112,22 +112,28 @@ fn a_kernel_that_leaves_other_bytes_fails() {
 #[test]
 fn a_fault_of_the_machine_is_told_with_its_place() {
     let folder = Folder::new("fault");
-    let text = "kernel k(a: global<u32>[64], b: global<u32>[64]) launch(grid = [1], block = [64]) {
-    let x = a[thread.linear]; b[thread.linear] = x;
+    let text = "kernel k(a: global<u32>[64], b: global<u32>[64], shift: u32) launch(grid = [1], block = [64]) {
+    let x = a[thread.linear + index(shift)]; b[thread.linear] = x;
 }
-run k { a = iota; expect b == a; }";
+run k { a = iota; shift = 0; expect b == a; }";
     let (module, _) = parse_and_verify(text).expect("right");
     let gfx950 = target("gfx950").expect("known");
     let options = Options { want: Want::Object, file: Some("k.tile".to_owned()), ..Options::default() };
     let compiled = vec![compile_text(text, gfx950, &options).expect("right")];
     let mut bundle = bundle("k.tile", &module, &compiled, None, &|_| Err(String::new())).expect("a bundle");
-    // Half a buffer: the kernel reads behind its end.
-    let before = bundle.cases[0].ranks[0].buffers[0].before as usize;
-    bundle.contents[before].0.truncate(128);
+    // The kernel reads behind the end of its buffer.
+    bundle.cases[0].ranks[0].scalars[0].1 = 32;
     let file = folder.write("b.twb", &bundle.to_twb().expect("written"));
     let (status, _, err) = run(&folder, &file, &["--device", "sim"]);
     assert_eq!(status, Some(1));
     assert!(err.contains("`a` of rank 0") && err.contains("k.tile:2"), "{err}");
+    // Less memory than the kernel may reach is refused before it runs.
+    let before = bundle.cases[0].ranks[0].buffers[0].before as usize;
+    bundle.contents[before].0.truncate(128);
+    let file = folder.write("short.twb", &bundle.to_twb().expect("written"));
+    let (status, _, err) = run(&folder, &file, &["--device", "sim"]);
+    assert_eq!(status, Some(1));
+    assert!(err.contains("`a` of kernel `k` is given 128 bytes on lsa rank 0, the kernel reaches 256"), "{err}");
 }
 
 #[test]
@@ -187,7 +193,8 @@ fn files_that_are_no_bundle_are_refused() {
         assert!(err.contains(words), "no `{words}` in {err}");
     };
     refused(Path::new("nowhere.twb"), &[], "cannot read `nowhere.twb`");
-    refused(&folder.0, &[], "cannot read");
+    refused(&folder.0, &[], "it is no regular file");
+    refused(Path::new("/dev/zero"), &[], "it is no regular file");
     refused(&folder.write("junk.twb", b"junk"), &[], "this is not a .twb bundle");
     let (mut bundle, _) = example("gmem_smem", &["gfx950"], None);
     let whole = bundle.to_twb().expect("written");
@@ -195,11 +202,18 @@ fn files_that_are_no_bundle_are_refused() {
     refused(
         &folder.write("b.twb", &whole),
         &["--target", "sm_80"],
-        "holds no code for sm_80; it holds code for gfx950",
+        "holds no code for `sm_80`; it holds code for gfx950",
     );
     bundle.cases.clear();
     bundle.parts[0].launches.clear();
     refused(&folder.write("none.twb", &bundle.to_twb().expect("written")), &[], "no run blocks");
+    let (status, out, _) = run(&folder, Path::new("nowhere.twb"), &["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((status, &json["ok"]), (Some(1), &false.into()));
+    let last = u64::MAX.to_string();
+    let (status, _, err) = run(&folder, Path::new("b.twb"), &["--seed", &last, "--seeds", "2"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("beyond the last seed"), "{err}");
     let (status, _, err) = run(&folder, Path::new("b.twb"), &["--device", "gpu"]);
     assert_eq!(status, Some(2));
     assert!(err.contains("unknown device"), "{err}");

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tilewright_artifact::table::printable;
 use tilewright_runtime::inspect::inspect;
 use tilewright_target::Target;
 
@@ -35,7 +36,7 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
         }
         session.print(&format!("{value:#}\n"));
     } else {
-        session.print(&found.text());
+        session.print(&printable(&found.text()));
     }
     match refusal {
         None => Ok(()),

@@ -82,7 +82,7 @@ fn a_fault_in_a_kernel_ends_the_communicator() {
     let comm = fake::comm("gfx950", 1, 0, 0);
     let module = comm.load(&case.part.artifact.code, std::slice::from_ref(&case.launch.kernel)).expect("loads");
     let kernel = module.kernel(&case.launch.kernel.name).expect("is there");
-    // Every buffer is half as long as it should be: the kernel leaves them.
+    // Every buffer is half as long as its handle says: the kernel leaves them.
     let args = case.args();
     let halves: Vec<_> = args[0]
         .buffers
@@ -90,10 +90,11 @@ fn a_fault_in_a_kernel_ends_the_communicator() {
         .map(|(name, content)| {
             let half = comm.buffer(LsaRank::new(0), content.len() as u64 / 2, name).expect("memory");
             half.write(0, &content[..content.len() / 2]).expect("written");
-            (name, half)
+            let handle = comm.adopt_buffer(LsaRank::new(0), half.address(), content.len() as u64).expect("a buffer");
+            (name, half, handle)
         })
         .collect();
-    let short = halves.iter().fold(Args::new(), |args, (name, half)| args.buffer(name, half));
+    let short = halves.iter().fold(Args::new(), |args, (name, _, handle)| args.buffer(name, handle));
     comm.stream().launch(&kernel, std::slice::from_ref(&short)).expect("enqueued");
     let error = comm.stream().synchronise().expect_err("a fault");
     assert_eq!(error.to_string(), "hip: hipStreamSynchronize returned 700 (hipErrorIllegalAddress)\non HIP device 0");
