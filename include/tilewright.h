@@ -270,9 +270,9 @@ uint32_t tw_launch(const struct TwKernel *kernel,
 
 #endif  /* TILEWRIGHT_H */
 
-// What a provider of communicators exports (see TwCommProvider). The program is told of it by a variable, as in
-// `TILEWRIGHT_COMM=libprovider.so tilewright-run FILE.twb --device hip`, once for each process if the provider has one rank in each;
-// `tilewright run` wants a provider with all ranks in one process. docs/mori.md says more.
+// What a provider of communicators exports (see TwCommProvider). A variable names its library, as in
+// `TILEWRIGHT_COMM=libprovider.so tilewright-run FILE.twb --device hip`: started once for each rank, if the provider has a rank
+// in each process. `tilewright run --device hip` wants a provider with all ranks in one process. docs/mori.md says more.
 #ifdef __cplusplus
 extern "C"
 #endif

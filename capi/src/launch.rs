@@ -27,6 +27,13 @@ pub struct Arg {
     pub lsa_rank: u32,
 }
 
+impl Arg {
+    /// Whether a rank gets this number.
+    pub(crate) fn is_number_of(&self, rank: u32) -> bool {
+        self.one_rank == 0 || self.lsa_rank == rank
+    }
+}
+
 /// Enqueues a kernel on all ranks of this process and returns; `tw_synchronise` waits for it. A launch that is refused changes
 /// nothing. After one that failed on the device the communicator is of no more use.
 ///
@@ -53,7 +60,7 @@ pub unsafe extern "C" fn tw_launch(kernel: *const Kernel, args: *const Arg, coun
                     (Some(window), _) => args.window(name, &window.0),
                     (_, Some(buffer)) if buffer.0.rank() == rank => args.buffer(name, &buffer.0),
                     (_, Some(_)) => args,
-                    _ if arg.one_rank == 0 || arg.lsa_rank == rank.index() => args.scalar(name, arg.bits),
+                    _ if arg.is_number_of(rank.index()) => args.scalar(name, arg.bits),
                     _ => args,
                 };
             }

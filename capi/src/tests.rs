@@ -108,3 +108,14 @@ fn a_bundle_says_how_many_queues_its_kernels_need() {
     assert_eq!(sentence(), "the place for the number is null");
     assert_eq!(tw_api_version(), API_VERSION);
 }
+
+#[test]
+fn a_number_is_for_all_ranks_unless_it_names_one() {
+    let number = |one_rank, lsa_rank| {
+        let arg = Arg { name: c"n".as_ptr(), window: null(), buffer: null(), bits: 5, one_rank, lsa_rank };
+        [0, 1, 2].map(|rank| arg.is_number_of(rank))
+    };
+    assert_eq!(number(0, 0), [true; 3], "as a zeroed struct has it");
+    assert_eq!(number(1, 0), [true, false, false]);
+    assert_eq!(number(1, 2), [false, false, true]);
+}

@@ -24,7 +24,8 @@ template <typename T, typename = void>
 struct WindowFits : std::true_type {};
 template <typename T>
 struct WindowFits<T, std::enable_if_t<(sizeof(T) > 0)>>
-    : std::bool_constant<sizeof(T) == 32 && offsetof(T, winBase) == 0 && offsetof(T, stride4G) == 8 && offsetof(T, lsaRank) == 12> {};
+    : std::bool_constant<sizeof(T) == 32 && offsetof(T, winBase) == 0 && offsetof(T, stride4G) == 8 &&
+                         offsetof(T, lsaRank) == 12> {};
 static_assert(WindowFits<std::remove_pointer_t<ccoWindow_t>>::value, "another layout of ccoWindowDevice");
 
 // What the table of queues points to.
