@@ -11,10 +11,11 @@
 
 #include <stdint.h>
 
-// As the rank of a number: all ranks get it.
-#define TW_ALL_RANKS UINT32_MAX
+// Version of the functions and types of this header, that of communicator providers aside. It rises when a program that was
+// compiled with an older header must be compiled again.
+#define TW_API_VERSION 1
 
-// Version of this interface.
+// Version of the interface of communicator providers.
 #define TW_COMM_PROVIDER_VERSION 1
 
 // Memory of one rank.
@@ -52,7 +53,8 @@ typedef struct TwWindowPart {
   uint64_t address;
 } TwWindowPart;
 
-// One argument of a launch. Which kind it is follows from which pointer is set: a window, a buffer, or else a number.
+// One argument of a launch. Which kind it is follows from which pointer is set: a window, a buffer, or else a number. Set
+// what is not used to zero.
 typedef struct TwArg {
   // The parameter in the source.
   const char *name;
@@ -60,9 +62,12 @@ typedef struct TwArg {
   const struct TwWindow *window;
   // A buffer, for its own rank: one argument for each rank of this process; or null.
   const struct TwBuffer *buffer;
-  // A number, in the low bits.
+  // A number, in the low bits; bits above its type must be zero. A float is given as its IEEE bits, so an `f32` of 2 is
+  // `0x40000000`. The value of a `where` parameter is given like this, too, by the parameter's name.
   uint64_t bits;
-  // Whose number it is: a rank, or `TW_ALL_RANKS`.
+  // Zero for a number that all ranks get; else `lsa_rank` says whose number it is, and every rank needs one.
+  uint32_t one_rank;
+  // The rank of a number, if `one_rank` is not zero.
   uint32_t lsa_rank;
 } TwArg;
 
@@ -103,6 +108,9 @@ typedef struct TwCommProvider {
 extern "C" {
 #endif // __cplusplus
 
+// `TW_API_VERSION` of the library that the program found when it was started.
+uint32_t tw_api_version(void);
+
 // The sentence of this thread's last failure, or an empty string. It lives until the thread's next failure.
 const char *tw_last_error(void);
 
@@ -115,7 +123,8 @@ struct TwComm *tw_comm_from_mori(const struct TwMoriRank *ranks,
                                  uint32_t count);
 
 // A communicator of simulated GPUs of the chip `target` (`gfx950`), all ranks in this process, with `queues` SDMA queues from
-// each to each peer. The seed decides schedules. Null on failure.
+// each to each peer. The seed decides schedules. Null on failure. Windows are made with `tw_window_make`; launches end in
+// `tw_synchronise`.
 //
 // `target` is a C string.
 struct TwComm *tw_comm_simulate(const char *target,
@@ -150,6 +159,15 @@ struct TwModule *tw_module_load(const struct TwComm *comm,
 //
 // `module` is null or lives; `name` is a C string.
 struct TwKernel *tw_kernel_find(const struct TwModule *module, const char *name);
+
+// How many SDMA queues to each peer the kernels of a bundle need at most, for `target` (`gfx950`), or for any of its targets
+// if `target` is null. No communicator is needed: ask before one is made (mori's `sdmaQueueCount`).
+//
+// `bundle` points to `bytes` bytes; `target` is null or a C string; `out` is null or takes the number.
+uint32_t tw_bundle_min_queues(const void *bundle,
+                              uint64_t bytes,
+                              const char *target,
+                              uint32_t *out);
 
 // How many SDMA queues to each peer the kernel needs; 0 if `kernel` is null.
 //
@@ -234,8 +252,12 @@ uint32_t tw_window_read(const struct TwWindow *window,
 // `window` is null or lives.
 void tw_window_free(struct TwWindow *window);
 
-// Enqueues a kernel on all ranks of this process and returns; `tw_synchronise` waits for it. Arguments that the compiler added
-// are not given. A launch that is refused changes nothing.
+// Enqueues a kernel on all ranks of this process and returns; `tw_synchronise` waits for it. A launch that is refused changes
+// nothing. After one that failed on the device the communicator is of no more use.
+//
+// Each parameter of the source and each `where` parameter is given once, but neither those of type `devcomm` nor what the
+// compiler added: the runtime fills them in. A second launch may be enqueued at once, and begins on each rank when the first has
+// ended there; ranks do not wait for one another, so that a peer may write to a window that another rank still reads.
 //
 // `kernel` is null or lives; `args` points to `count` arguments, whose names are C strings and whose objects live.
 uint32_t tw_launch(const struct TwKernel *kernel,
@@ -248,7 +270,9 @@ uint32_t tw_launch(const struct TwKernel *kernel,
 
 #endif  /* TILEWRIGHT_H */
 
-// What a provider of communicators exports (see TwCommProvider): `TILEWRIGHT_COMM=libprovider.so tilewright run --device hip`.
+// What a provider of communicators exports (see TwCommProvider). A variable names its library, as in
+// `TILEWRIGHT_COMM=libprovider.so tilewright-run FILE.twb --device hip`: started once for each rank, if the provider has a rank
+// in each process. `tilewright run --device hip` wants a provider with all ranks in one process. docs/mori.md says more.
 #ifdef __cplusplus
 extern "C"
 #endif

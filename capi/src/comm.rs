@@ -57,7 +57,8 @@ unsafe fn from_mori(_ranks: &[MoriRank]) -> Result<Comm, Failure> {
 }
 
 /// A communicator of simulated GPUs of the chip `target` (`gfx950`), all ranks in this process, with `queues` SDMA queues from
-/// each to each peer. The seed decides schedules. Null on failure.
+/// each to each peer. The seed decides schedules. Null on failure. Windows are made with `tw_window_make`; launches end in
+/// `tw_synchronise`.
 ///
 /// # Safety
 /// `target` is a C string.

@@ -5,6 +5,16 @@ use std::ffi::{CStr, CString, c_char};
 use std::fmt::Display;
 use std::ptr::null_mut;
 
+/// Version of the functions and types of this header, that of communicator providers aside. It rises when a program that was
+/// compiled with an older header must be compiled again.
+pub const API_VERSION: u32 = 1;
+
+/// `TW_API_VERSION` of the library that the program found when it was started.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_api_version() -> u32 {
+    API_VERSION
+}
+
 thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }

@@ -2,10 +2,10 @@
 
 use std::ffi::{c_char, c_void};
 
-use tilewright_artifact::Bundle;
+use tilewright_artifact::{Bundle, KernelInfo, Part};
 
 use crate::comm::Comm;
-use crate::error::{Failure, array, free, given, object, text};
+use crate::error::{Failure, array, free, given, object, status, text};
 
 /// The code of a bundle on the ranks of a communicator.
 pub struct Module {
@@ -35,19 +35,8 @@ pub unsafe extern "C" fn tw_module_load(comm: *const Comm, bundle: *const c_void
             )
         };
         let bundle = Bundle::from_twb(file)?;
-        let chip = comm.limits().name;
-        let part = bundle.part(&chip).ok_or_else(|| {
-            let held: Vec<_> = bundle.parts.iter().map(|part| part.artifact.target.as_str()).collect();
-            Failure(format!("the bundle holds code for {}, the devices are {chip}", held.join(", ")))
-        })?;
-        // Kernels whose launch shape a run block gives are described by it.
-        let mut kernels = part.artifact.kernels.clone();
-        for launch in part.launches.iter().flatten() {
-            if !kernels.iter().any(|known| known.name == launch.kernel.name) {
-                kernels.push(launch.kernel.clone());
-            }
-        }
-        Ok(Module { module: comm.load(&part.artifact.code, &kernels)?, comm })
+        let part = part(&bundle, &comm.limits().name)?;
+        Ok(Module { module: comm.load(&part.artifact.code, &kernels(part))?, comm })
     })
 }
 
@@ -62,6 +51,53 @@ pub unsafe extern "C" fn tw_kernel_find(module: *const Module, name: *const c_ch
         let (module, name) = unsafe { (given(module, "the module")?, text(name, "the kernel's name")?) };
         Ok(Kernel { kernel: module.module.kernel(name)?, comm: module.comm.clone() })
     })
+}
+
+/// How many SDMA queues to each peer the kernels of a bundle need at most, for `target` (`gfx950`), or for any of its targets
+/// if `target` is null. No communicator is needed: ask before one is made (mori's `sdmaQueueCount`).
+///
+/// # Safety
+/// `bundle` points to `bytes` bytes; `target` is null or a C string; `out` is null or takes the number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_bundle_min_queues(
+    bundle: *const c_void,
+    bytes: u64,
+    target: *const c_char,
+    out: *mut u32,
+) -> u32 {
+    status(|| {
+        // SAFETY: as the caller says.
+        let file = unsafe { array(bundle.cast::<u8>(), usize::try_from(bytes)?, "the bundle") }?;
+        let bundle = Bundle::from_twb(file)?;
+        let parts = match target.is_null() {
+            true => bundle.parts.iter().collect(),
+            // SAFETY: as the caller says.
+            false => vec![part(&bundle, unsafe { text(target, "the name of the chip") }?)?],
+        };
+        let needed = parts.iter().flat_map(|part| kernels(part)).map(|kernel| kernel.min_queues).max().unwrap_or(0);
+        // SAFETY: as the caller says.
+        *unsafe { out.as_mut() }.ok_or_else(|| Failure("the place for the number is null".to_owned()))? = needed;
+        Ok(())
+    })
+}
+
+/// The part of a bundle for a chip.
+fn part<'a>(bundle: &'a Bundle, chip: &str) -> Result<&'a Part, Failure> {
+    bundle.part(chip).ok_or_else(|| {
+        let held: Vec<_> = bundle.parts.iter().map(|part| part.artifact.target.as_str()).collect();
+        Failure(format!("the bundle holds code for {}, and not for {chip}", held.join(", ")))
+    })
+}
+
+/// The kernels of a part. Kernels whose launch shape a run block gives are described by it.
+fn kernels(part: &Part) -> Vec<KernelInfo> {
+    let mut kernels = part.artifact.kernels.clone();
+    for launch in part.launches.iter().flatten() {
+        if !kernels.iter().any(|known| known.name == launch.kernel.name) {
+            kernels.push(launch.kernel.clone());
+        }
+    }
+    kernels
 }
 
 /// How many SDMA queues to each peer the kernel needs; 0 if `kernel` is null.

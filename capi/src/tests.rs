@@ -3,6 +3,8 @@
 use std::ffi::CStr;
 use std::ptr::null;
 
+use tilewright_artifact::{Artifact, Bundle, CodeBytes, CodeKind, KernelInfo, Sizes};
+
 use crate::comm::*;
 use crate::error::*;
 use crate::launch::*;
@@ -64,4 +66,56 @@ fn what_is_wrong_is_a_sentence() {
         tw_comm_free(comm);
         tw_comm_free(std::ptr::null_mut());
     }
+}
+
+/// A bundle for gfx950 whose kernels need so many queues; their code is nobody's.
+fn bundle_of(queues: &[u32]) -> Vec<u8> {
+    let kernel = |(index, queues): (usize, &u32)| KernelInfo {
+        name: format!("k{index}"),
+        args: Vec::new(),
+        grid: [1; 3],
+        block: [64, 1, 1],
+        lds_bytes: 0,
+        min_queues: *queues,
+        signals: Vec::new(),
+        signals_by_hand: false,
+        sizes: Sizes::default(),
+    };
+    let artifact = Artifact {
+        target: "gfx950".to_owned(),
+        kernels: queues.iter().enumerate().map(kernel).collect(),
+        code: CodeBytes { kind: CodeKind::Hsaco, bytes: vec![0; 64] },
+        report: Vec::new(),
+    };
+    Bundle::of("queues.tile", artifact).to_twb().expect("a bundle")
+}
+
+#[test]
+fn a_bundle_says_how_many_queues_its_kernels_need() {
+    let bundle = bundle_of(&[1, 3, 0]);
+    let ask = |target, out| {
+        // SAFETY: the bundle's bytes, a C string or null, a number or null.
+        unsafe { tw_bundle_min_queues(bundle.as_ptr().cast(), bundle.len() as u64, target, out) }
+    };
+    for target in [null(), c"gfx950".as_ptr()] {
+        let mut queues = 77;
+        assert_eq!((ask(target, &raw mut queues), queues), (0, 3), "{}", sentence());
+    }
+    let mut queues = 77;
+    assert_eq!((ask(c"gfx942".as_ptr(), &raw mut queues), queues), (1, 77));
+    assert_eq!(sentence(), "the bundle holds code for gfx950, and not for gfx942");
+    assert_eq!(ask(null(), std::ptr::null_mut()), 1);
+    assert_eq!(sentence(), "the place for the number is null");
+    assert_eq!(tw_api_version(), API_VERSION);
+}
+
+#[test]
+fn a_number_is_for_all_ranks_unless_it_names_one() {
+    let number = |one_rank, lsa_rank| {
+        let arg = Arg { name: c"n".as_ptr(), window: null(), buffer: null(), bits: 5, one_rank, lsa_rank };
+        [0, 1, 2].map(|rank| arg.is_number_of(rank))
+    };
+    assert_eq!(number(0, 0), [true; 3], "as a zeroed struct has it");
+    assert_eq!(number(1, 0), [true, false, false]);
+    assert_eq!(number(1, 2), [false, false, true]);
 }

@@ -27,16 +27,11 @@
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
 
+#include "layout.hpp"
 #include "mori/cco/cco.hpp"
 #include "tilewright.h"
 
 using namespace mori::cco;
-
-// Kernels read these structures at the offsets of mori's commit 624002c (August 2026). A mori that lays them out in another
-// way must not get past the compiler.
-static_assert(sizeof(ccoDevComm) == 200 && offsetof(ccoDevComm, sdma) == 168, "another layout of ccoDevComm");
-static_assert(offsetof(ccoSdmaContext, signalBuf) == 16, "another layout of ccoSdmaContext");
-static_assert(offsetof(ccoSdmaContext, peerSignalPtrs) == 24, "another layout of ccoSdmaContext");
 
 // The tile of ring_shift: f16[8, 16].
 constexpr size_t kElements = 8 * 16;
@@ -106,7 +101,9 @@ static void run_rank(int rank, int ranks, Rendezvous &meet, const std::vector<ch
   ccoDevCommRequirements reqs = CCO_DEV_COMM_REQUIREMENTS_INITIALIZER;
   reqs.gdaConnectionType = CCO_GDA_CONNECTION_NONE;  // SDMA needs no RDMA
   reqs.gdaContextCount = reqs.gdaSignalCount = reqs.gdaCounterCount = 0;
-  reqs.sdmaQueueCount = 2;
+  uint32_t queues = 0;  // the kernel is not loaded yet: that takes the communicator
+  tw(rank, "tw_bundle_min_queues", tw_bundle_min_queues(bundle.data(), bundle.size(), nullptr, &queues));
+  reqs.sdmaQueueCount = static_cast<int>(queues);
   ccoDevComm dev{};
   cco(rank, "ccoDevCommCreate", ccoDevCommCreate(comm, &reqs, &dev));
   if (dev.sdma.sdmaNumQueue == 0) fail(rank, "ccoDevCommCreate", "there is no SDMA: is MORI_ENABLE_SDMA=1 set?");

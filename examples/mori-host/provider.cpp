@@ -21,12 +21,11 @@
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
 
+#include "layout.hpp"
 #include "mori/cco/cco.hpp"
 #include "tilewright.h"
 
 using namespace mori::cco;
-
-static_assert(sizeof(ccoDevComm) == 200 && offsetof(ccoDevComm, sdma) == 168, "another layout of ccoDevComm");
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 use std::ffi::{c_char, c_void};
 
-/// Version of this interface.
+/// Version of the interface of communicator providers.
 pub const VERSION: u32 = 1;
 
 /// Name of the symbol that a provider exports.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "tilewright.h"
 
@@ -25,7 +26,12 @@ struct ccoUniqueId {
   char internal[128];
 };
 
-struct ccoWindowDevice;
+struct ccoWindowDevice {
+  void *winBase;
+  uint32_t stride4G;
+  int lsaRank;
+  char ibgdaWin[16];
+};
 typedef ccoWindowDevice *ccoWindow_t;
 
 enum ccoGdaConnectionType { CCO_GDA_CONNECTION_NONE = 0 };
@@ -37,9 +43,15 @@ struct ccoDevCommRequirements {
 #define CCO_DEV_COMM_REQUIREMENTS_INITIALIZER \
   { mori::cco::CCO_GDA_CONNECTION_NONE, 0, 0, 0, 0 }
 
+struct ccoSdmaQueueDeviceHandle {
+  void *queueBuf;
+  uint64_t *rptr, *wptr, *doorbell, *cachedWptr, *committedWptr;
+  uint64_t cachedHwReadIndex;
+};
+
 struct ccoSdmaContext {
   uint32_t sdmaNumQueue;
-  void **deviceHandles;
+  ccoSdmaQueueDeviceHandle **deviceHandles;
   uint64_t *signalBuf;
   uint64_t **peerSignalPtrs;
 };
@@ -94,6 +106,9 @@ inline Group &group() {
   return one;
 }
 
+// The process that the program began as: ranks in its children would wait for one another for ever.
+inline const pid_t kProgram = getpid();
+
 }  // namespace stub
 
 struct ccoComm {
@@ -107,6 +122,10 @@ inline int ccoGetUniqueId(ccoUniqueId *id) {
 }
 
 inline int ccoCommCreate(const ccoUniqueId &, int ranks, int rank, size_t, ccoComm **out) {
+  if (ranks > 1 && getpid() != stub::kProgram) {
+    std::fprintf(stderr, "the stub of mori has its ranks in one process, as threads, not in a process each: see .ci/hip\n");
+    return 1;
+  }
   stub::Group &group = stub::group();
   {
     std::lock_guard<std::mutex> held(group.lock);
