@@ -1,5 +1,6 @@
 //! `tilewright run`: compiles, runs the run blocks, compares with the reference interpreter, and says how each copy went.
 
+mod outputs;
 mod times;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use tilewright_ir::{Kernel, Module, ParamTy, Run, Space};
 use tilewright_runtime::times::summary;
 use tilewright_target::Target;
 
+pub(super) use self::outputs::Named;
 use super::arrays::{self, Array};
 use super::runs::{self, allows};
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
@@ -67,6 +69,13 @@ pub(super) struct Args {
     pub(super) json: bool,
 }
 
+impl Args {
+    /// The folder of the source, to which the files that run blocks name are relative.
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new(""))
+    }
+}
+
 /// A device that was found by its name.
 #[derive(Clone, Copy)]
 struct DeviceArg(&'static dyn Device);
@@ -109,16 +118,22 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     }
     let part = runs::runnable(&module, target);
     let runs = arrays::with_inputs(&part, &args.inputs)?;
-    arrays::check_outputs(&part, &args.inputs, &args.outputs)?;
+    arrays::check_outputs(&part, &args.outputs)?;
+    let trace = args.trace.iter().map(|path| ("--trace".to_owned(), path.clone()));
+    let places: Vec<Named> = arrays::places(&args.outputs).chain(trace).collect();
+    outputs::check(&args.file, &arrays::read_files(&module, args.folder(), &args.inputs), &places)?;
     let compiled =
         input.compile_part(session, part, target, (Want::finished(target), true, args.sdma_debug), &mut ())?;
     let mut outcomes = run_all((args, device), &input, (&compiled, &runs), session)?;
+    let mut made = Vec::new();
     for outcome in &outcomes {
-        arrays::write(&args.outputs, &compiled, outcome.run, &outcome.checked)?;
+        made.extend(arrays::made(&args.outputs, &compiled, outcome.run, &outcome.checked)?);
     }
     if let Some(path) = &args.trace {
-        times::write_trace(path, (&input.name, args.seed), &compiled, &mut outcomes, session)?;
+        made.push((path, times::trace((&input.name, args.seed), &compiled, &mut outcomes, session)));
     }
+    let made: Vec<(&Path, &[u8])> = made.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect();
+    files::write_all_atomic(&made).map_err(Stop::Input)?;
     let text = if args.json {
         as_json((args, device), &input, &compiled, &outcomes)
     } else {
@@ -199,8 +214,7 @@ fn run_all<'a>(
     (compiled, runs): (&Compiled, &'a [Run]),
     session: &mut Session,
 ) -> Result<Vec<Outcome<'a>>, Stop> {
-    let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
-    let npy = |name: &str| files::read_bytes(&folder.join(name));
+    let npy = |name: &str| files::read_bytes(&args.folder().join(name));
     let mut outcomes = Vec::new();
     let mut failed = false;
     let mut progress = session.progress(args.seeds.saturating_mul(runs.len() as u64), "seeds");
