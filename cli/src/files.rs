@@ -213,11 +213,7 @@ fn refuse_pipe(path: &Path, about: &Metadata) -> Result<(), String> {
 fn pipe_or_socket(about: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::FileTypeExt;
     let kind = about.file_type();
-    if kind.is_fifo() {
-        Some("a named pipe")
-    } else {
-        kind.is_socket().then_some("a socket")
-    }
+    if kind.is_fifo() { Some("a named pipe") } else { kind.is_socket().then_some("a socket") }
 }
 
 #[cfg(not(unix))]

@@ -11,8 +11,8 @@ use tilewright_ir::{Module, Name, ParamTy, Run};
 
 use super::Stop;
 use super::run::Named;
-use crate::checked::Checked;
 use crate::Compiled;
+use crate::checked::Checked;
 
 /// `name=file.npy` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

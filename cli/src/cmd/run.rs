@@ -5,7 +5,7 @@ mod times;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tilewright_artifact::checked_line;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Kernel, Module, ParamTy, Run, Space};
@@ -93,16 +93,21 @@ fn parse_device(name: &str) -> Result<DeviceArg, String> {
     })
 }
 
-pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
+/// Runs; what is known is left in `about`, for the answer if it fails.
+pub(super) fn main(args: &Args, about: &mut Map<String, Value>, session: &mut Session) -> Result<(), Stop> {
+    about.insert("file".to_owned(), json!(super::name_of(&args.file)));
     let input = Input::read(&args.file)?;
     let module = input.module(session)?;
     let target = choose_target(args.target, &module, &input.name)?;
+    about.insert("target".to_owned(), json!(target.name));
     for run in module.runs().filter(|run| !allows(run, target)) {
         let targets = run.targets.as_deref().unwrap_or_default().join(", ");
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
     super::check_sdma_debug(args.sdma_debug, target)?;
     let device = choose_device(args, &module, target, session)?;
+    about.insert("device".to_owned(), json!(device.name()));
+    about.insert("seed".to_owned(), json!(args.seed));
     if args.sdma_debug && device.name() != "sim" {
         return Err(Stop::Usage(format!("--sdma-debug is in the machine code, which {} does not run", device.name())));
     }
@@ -124,7 +129,7 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     outputs::check(&args.file, &arrays::read_files(&module, args.folder(), &args.inputs), &places)?;
     let compiled =
         input.compile_part(session, part, target, (Want::finished(target), true, args.sdma_debug), &mut ())?;
-    let mut outcomes = run_all((args, device), &input, (&compiled, &runs), session)?;
+    let mut outcomes = run_all((args, device), &input, (&compiled, &runs), about, session)?;
     let mut made = Vec::new();
     for outcome in &outcomes {
         made.extend(arrays::made(&args.outputs, &compiled, outcome.run, &outcome.checked)?);
@@ -212,6 +217,7 @@ fn run_all<'a>(
     (args, device): (&Args, &dyn Device),
     input: &Input,
     (compiled, runs): (&Compiled, &'a [Run]),
+    about: &mut Map<String, Value>,
     session: &mut Session,
 ) -> Result<Vec<Outcome<'a>>, Stop> {
     let npy = |name: &str| files::read_bytes(&args.folder().join(name));
@@ -241,6 +247,9 @@ fn run_all<'a>(
                     progress.hide();
                     input.tell(session, &all);
                     session.say(&format!("note: `{}` on {}, seed {seed}\n", run.kernel, compiled.target.name));
+                    if !failed {
+                        about.insert("seed".to_owned(), json!(seed));
+                    }
                     failed = true;
                     break;
                 }
@@ -282,6 +291,7 @@ fn as_json((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
         })
         .collect();
     let all = json!({
+        "ok": true,
         "file": input.name,
         "target": compiled.target.name,
         "device": device.name(),
