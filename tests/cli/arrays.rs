@@ -1,6 +1,6 @@
 //! `run --in name=file.npy --out name=file.npy`.
 
-use crate::program::{Folder, tilewright};
+use crate::program::{Folder, tilewright, with_input};
 
 /// An `.npy` file of u16, version 1.
 fn npy(shape: &str, values: impl Iterator<Item = u16>) -> Vec<u8> {
@@ -69,4 +69,58 @@ fn what_does_not_fit_is_refused_and_nothing_written() {
     refused(&["--in", &send_from, "--ranks", "4", "--out", &format!("send={send}")], 1, "would be overwritten");
     std::fs::write(&send, b"no array").expect("written");
     refused(&["--in", &send_from], 1, "no .npy file");
+}
+
+#[test]
+fn outputs_never_overwrite_what_is_read_or_written() {
+    let folder = Folder::new("arrays-same");
+    let text = SHIFT.replace("send = iota", "send = npy(\"data.npy\")");
+    let (source, data) = (folder.write("s.tile", &text), folder.write("data.npy", npy("8, 16", 0..128)));
+    let given = folder.write("given.npy", npy("8, 16", 0..128));
+    std::os::unix::fs::symlink("s.tile", folder.path("link")).expect("linked");
+    std::os::unix::fs::symlink("new", folder.path("dangling")).expect("linked");
+    std::os::unix::fs::symlink("circle", folder.path("circle")).expect("linked");
+    let before = folder.names();
+    let refused = |args: &[&str], status: i32, words: &str| {
+        tilewright(&[&["run", &source], args].concat()).ends(status).says(&[words]);
+        assert_eq!(folder.names(), before, "{args:?}");
+        assert_eq!(std::fs::read_to_string(&source).expect("there"), text, "{args:?}");
+    };
+    let around = folder
+        .path(&format!("../{}/new", std::path::Path::new(&folder.path("")).file_name().expect("named").display()));
+    let to = |name: &str| format!("recv={}", folder.path(name));
+    let input = format!("send={given}");
+    refused(&["--out", &to("s.tile")], 1, "--out recv: ");
+    refused(&["--trace", &source], 1, "is the source itself");
+    refused(&["--trace", &folder.path("link")], 1, "is the source itself");
+    refused(&["--in", &input, "--trace", &given], 1, "is the input of `send`");
+    refused(&["--trace", &data], 1, "is what a run block gives `send`");
+    refused(&["--in", &input, "--out", &to("data.npy")], 1, "would be overwritten");
+    refused(&["--out", &to("new"), "--trace", &around], 2, "is written twice, by --out recv");
+    refused(&["--out", &to("dangling"), "--trace", &folder.path("./new")], 2, "is written twice");
+    refused(&["--out", "recv=-"], 2, "`-` is no file");
+    refused(&["--trace", "-"], 2, "`-` is no file");
+    refused(&["--out", &to("circle")], 1, "symbolic links");
+    // All or none.
+    refused(&["--out", &to("new"), "--trace", &folder.path("none/t")], 1, "cannot write");
+    refused(&["--out", &to("new"), "--trace", &folder.path("")], 1, "it is a folder");
+    refused(&["--out", &to("new"), "--trace", "/dev/full"], 1, "`/dev/full`: No space left");
+    // What is well: a link to where there is nothing yet, and devices.
+    tilewright(&["run", &source, "--out", &to("dangling"), "--out", "send=/dev/null", "--trace", "/dev/null"]).ends(0);
+    assert!(std::fs::read(folder.path("new")).expect("written").starts_with(b"\x93NUMPY"));
+    assert!(std::fs::read_link(folder.path("dangling")).is_ok(), "the link stays");
+}
+
+#[test]
+fn named_pipes_are_refused_and_others_read() {
+    let folder = Folder::new("arrays-pipes");
+    let (source, pipe) = (folder.write("s.tile", SHIFT), folder.path("pipe"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("starts").success());
+    tilewright(&["run", &pipe]).ends(1).says(&["it is a named pipe"]);
+    tilewright(&["inspect", &pipe]).ends(1).says(&["it is a named pipe"]);
+    tilewright(&["run", &source, "--in", &format!("send={pipe}")]).ends(1).says(&["it is a named pipe"]);
+    tilewright(&["run", &source, "--out", &format!("recv={pipe}")]).ends(1).says(&["it is a named pipe"]);
+    for stdin in ["-", "/dev/stdin", "/dev/fd/0"] {
+        with_input(&["check", stdin], SHIFT.as_bytes()).ends(0);
+    }
 }

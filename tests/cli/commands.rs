@@ -55,10 +55,27 @@ fn run_takes_ranks_seeds_and_device() {
     tilewright(&["run", "examples/ring_shift.tile", "--device", "reference"]).ends(0).prints(&["reference"]);
     let outcome = tilewright(&["run", "examples/ring_shift.tile", "--json"]).ends(0);
     let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
-    assert_eq!(json["target"], "gfx950");
+    assert_eq!((&json["ok"], &json["target"]), (&true.into(), &"gfx950".into()));
     assert_eq!(json["runs"][0]["ranks"], 4);
     assert!(json["runs"][0]["bytes"].as_u64() > Some(0));
     assert_eq!(json["copies"][0]["chosen"], "sdma_put");
+}
+
+#[test]
+fn run_that_fails_says_in_json_of_what() {
+    let json = |args: &[&str]| -> serde_json::Value {
+        let outcome = tilewright(&[&["run", "--json"], args].concat()).ends(1);
+        serde_json::from_str(&outcome.out).expect("one JSON value")
+    };
+    let file = "tests/faults/no_signal.tile";
+    let failed = json(&[file, "--seed", "5", "--seeds", "2", "--alone"]);
+    assert_eq!((&failed["ok"], &failed["seed"]), (&false.into(), &5.into()));
+    let known = ["file", "target", "device"].map(|key| failed[key].as_str().unwrap_or_default());
+    assert_eq!(known, [file, "gfx950", "sim"]);
+    assert!(failed["diagnostics"][0]["code"].is_string());
+    // Nothing else is known of what is not there.
+    let early = json(&["none.tile"]);
+    assert_eq!((&early["ok"], &early["file"], early.get("target")), (&false.into(), &"none.tile".into(), None));
 }
 
 #[test]

@@ -3,15 +3,16 @@
 //! Must hold: an input replaces the setting of the run block, whatever it was; names that no run block's kernel has are the
 //! user's fault, never ignored; files are relative to the folder in which the program was started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tilewright_ir::interp::to_npy;
 use tilewright_ir::module::{RunValue, Setting};
 use tilewright_ir::{Module, Name, ParamTy, Run};
 
 use super::Stop;
+use super::run::Named;
+use crate::Compiled;
 use crate::checked::Checked;
-use crate::{Compiled, files};
 
 /// `name=file.npy` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,10 +69,9 @@ pub(super) fn with_inputs(module: &Module, inputs: &[Array]) -> Result<Vec<Run>,
     Ok(runs)
 }
 
-/// Checks that each output is of exactly one run block, and no file is written twice or is one of the inputs.
-pub(super) fn check_outputs(module: &Module, inputs: &[Array], outputs: &[Array]) -> Result<(), Stop> {
-    for (at, output) in outputs.iter().enumerate() {
-        let name = &output.name;
+/// Checks that each output is of exactly one run block.
+pub(super) fn check_outputs(module: &Module, outputs: &[Array]) -> Result<(), Stop> {
+    for Array { name, .. } in outputs {
         match module.runs().filter(|run| has_buffer(module, run, name)).count() {
             0 => return Err(Stop::Input(format!("--out {name}: no kernel that is run has a buffer `{name}`"))),
             1 => {}
@@ -80,27 +80,39 @@ pub(super) fn check_outputs(module: &Module, inputs: &[Array], outputs: &[Array]
                 return Err(Stop::Input(format!("{message} give each a name of its own, or a file of its own")));
             }
         }
-        if outputs[..at].iter().any(|other| other.file == output.file) {
-            return Err(Stop::Usage(format!("--out writes `{}` twice", output.file.display())));
-        }
-        if let Some(input) = inputs.iter().find(|input| files::are_same(&input.file, &output.file)) {
-            let (file, other) = (output.file.display(), &input.name);
-            return Err(Stop::Input(format!(
-                "--out {name}: `{file}` is the input of `{other}` and would be overwritten"
-            )));
-        }
     }
     Ok(())
 }
 
-/// Writes what a run left behind: every output that its kernel has.
-pub(super) fn write(outputs: &[Array], compiled: &Compiled, run: &Run, checked: &Checked) -> Result<(), Stop> {
-    let Some(kernel) = compiled.tile.kernel(run.kernel.as_str()) else { return Ok(()) };
-    for output in outputs.iter().filter(|output| has_buffer(&compiled.tile, run, &output.name)) {
+/// The files of the outputs.
+pub(super) fn places(outputs: &[Array]) -> impl Iterator<Item = Named> {
+    outputs.iter().map(|output| (format!("--out {}", output.name), output.file.clone()))
+}
+
+/// The files that are read: by `--in`, and by all run blocks, whichever of them are run.
+pub(super) fn read_files(module: &Module, folder: &Path, inputs: &[Array]) -> Vec<Named> {
+    let given = inputs.iter().map(|input| (format!("the input of `{}`", input.name), input.file.clone()));
+    let named = module.runs().flat_map(|run| &run.settings).filter_map(|setting| match &setting.value {
+        RunValue::Npy(file) => Some((format!("what a run block gives `{}`", setting.name), folder.join(file))),
+        _ => None,
+    });
+    given.chain(named).collect()
+}
+
+/// What a run left behind, as files: every output that its kernel has.
+pub(super) fn made<'a>(
+    outputs: &'a [Array],
+    compiled: &Compiled,
+    run: &Run,
+    checked: &Checked,
+) -> Result<Vec<(&'a Path, Vec<u8>)>, Stop> {
+    let Some(kernel) = compiled.tile.kernel(run.kernel.as_str()) else { return Ok(Vec::new()) };
+    let of_run = outputs.iter().filter(|output| has_buffer(&compiled.tile, run, &output.name));
+    let made = of_run.map(|output| {
         let (input, buffers) = (&checked.input, &checked.output.buffers);
         let bytes = to_npy(kernel, &output.name, input, buffers)
             .map_err(|why| Stop::Input(format!("--out {}: {why}", output.name)))?;
-        files::write_atomic(&output.file, &bytes).map_err(Stop::Input)?;
-    }
-    Ok(())
+        Ok((output.file.as_path(), bytes))
+    });
+    made.collect()
 }

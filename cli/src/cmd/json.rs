@@ -3,7 +3,7 @@
 //! Must hold: whoever asks for JSON gets exactly one JSON value on standard output, whatever comes of the command; only a
 //! wrong command line (exit 2) is answered in words alone.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tilewright_ir::{Diagnostic, Severity, Span};
 
 /// Diagnostics about a text as JSON, in order.
@@ -26,9 +26,11 @@ pub(super) fn diagnostics(all: &[Diagnostic], file: &str, text: &str) -> Vec<Val
     all.iter().map(one).collect()
 }
 
-/// The answer of a command that failed.
-pub(super) fn failure(told: &[Value], why: Option<&str>) -> String {
-    let mut all = json!({ "ok": false, "diagnostics": told });
+/// The answer of a command that failed; `about` is what is known of it.
+pub(super) fn failure(about: &Map<String, Value>, told: &[Value], why: Option<&str>) -> String {
+    let mut all = Value::Object(about.clone());
+    all["ok"] = json!(false);
+    all["diagnostics"] = json!(told);
     if let Some(why) = why {
         all["error"] = json!(why);
     }

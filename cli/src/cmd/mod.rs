@@ -21,6 +21,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
+use serde_json::{Map, Value};
 use tilewright_ir::{Diagnostic, Module};
 use tilewright_passes::pipeline::Observer;
 use tilewright_target::Target;
@@ -90,8 +91,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> 
         Ok(args) => args,
         Err(e) => return answer_clap(&e, session),
     };
+    let mut about = Map::new();
     let result = match &args.command {
-        Command::Run(args) => run::main(args, session),
+        Command::Run(args) => run::main(args, &mut about, session),
         Command::Compile(args) => compile::main(args, session),
         Command::Report(args) => report::main(args, session),
         Command::Check(args) => check::main(args, session),
@@ -106,12 +108,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> 
         Ok(()) => 0,
         Err(Stop::Said) => 1,
         Err(Stop::Told) => {
-            answer_failure(&args.command, None, session);
+            answer_failure(&args.command, (&about, None), session);
             1
         }
         Err(Stop::Input(why)) => {
             session.say(&format!("error: {why}\n"));
-            answer_failure(&args.command, Some(&why), session);
+            answer_failure(&args.command, (&about, Some(&why)), session);
             1
         }
         Err(Stop::Usage(why)) => {
@@ -129,9 +131,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, session: &mut Session) -> 
 }
 
 /// The JSON of a command that ends without success, where it was asked for.
-fn answer_failure(command: &Command, why: Option<&str>, session: &mut Session) {
+fn answer_failure(command: &Command, (about, why): (&Map<String, Value>, Option<&str>), session: &mut Session) {
     if command.wants_json() {
-        let text = json::failure(&session.told, why);
+        let text = json::failure(about, &session.told, why);
         session.print(&text);
     }
 }
@@ -149,6 +151,11 @@ fn answer_clap(e: &clap::Error, session: &mut Session) -> u8 {
     }
 }
 
+/// What a source is called where something is said about it.
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "<stdin>".to_string() } else { path.display().to_string() }
+}
+
 /// A source file that was read.
 #[derive(Debug)]
 struct Input {
@@ -159,8 +166,7 @@ struct Input {
 impl Input {
     fn read(path: &Path) -> Result<Input, Stop> {
         let text = files::read_source(path).map_err(Stop::Input)?;
-        let name = if path == Path::new("-") { "<stdin>".to_string() } else { path.display().to_string() };
-        Ok(Input { name, text })
+        Ok(Input { name: name_of(path), text })
     }
 
     /// The verified tile module of the file; what is wrong with it has been told otherwise.

@@ -1,16 +1,18 @@
 //! `tilewright run`: compiles, runs the run blocks, compares with the reference interpreter, and says how each copy went.
 
+mod outputs;
 mod times;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tilewright_artifact::checked_line;
 use tilewright_ir::interp::DEFAULT_MAX_STEPS;
 use tilewright_ir::{Kernel, Module, ParamTy, Run, Space};
 use tilewright_runtime::times::summary;
 use tilewright_target::Target;
 
+pub(super) use self::outputs::Named;
 use super::arrays::{self, Array};
 use super::runs::{self, allows};
 use super::{DEFAULT_TARGET, Input, Stop, parse_target};
@@ -67,6 +69,13 @@ pub(super) struct Args {
     pub(super) json: bool,
 }
 
+impl Args {
+    /// The folder of the source, to which the files that run blocks name are relative.
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new(""))
+    }
+}
+
 /// A device that was found by its name.
 #[derive(Clone, Copy)]
 struct DeviceArg(&'static dyn Device);
@@ -84,16 +93,21 @@ fn parse_device(name: &str) -> Result<DeviceArg, String> {
     })
 }
 
-pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
+/// Runs; what is known is left in `about`, for the answer if it fails.
+pub(super) fn main(args: &Args, about: &mut Map<String, Value>, session: &mut Session) -> Result<(), Stop> {
+    about.insert("file".to_owned(), json!(super::name_of(&args.file)));
     let input = Input::read(&args.file)?;
     let module = input.module(session)?;
     let target = choose_target(args.target, &module, &input.name)?;
+    about.insert("target".to_owned(), json!(target.name));
     for run in module.runs().filter(|run| !allows(run, target)) {
         let targets = run.targets.as_deref().unwrap_or_default().join(", ");
         session.say(&format!("note: run block `{}` is for {targets} and not run on {}\n", run.kernel, target.name));
     }
     super::check_sdma_debug(args.sdma_debug, target)?;
     let device = choose_device(args, &module, target, session)?;
+    about.insert("device".to_owned(), json!(device.name()));
+    about.insert("seed".to_owned(), json!(args.seed));
     if args.sdma_debug && device.name() != "sim" {
         return Err(Stop::Usage(format!("--sdma-debug is in the machine code, which {} does not run", device.name())));
     }
@@ -109,16 +123,22 @@ pub(super) fn main(args: &Args, session: &mut Session) -> Result<(), Stop> {
     }
     let part = runs::runnable(&module, target);
     let runs = arrays::with_inputs(&part, &args.inputs)?;
-    arrays::check_outputs(&part, &args.inputs, &args.outputs)?;
+    arrays::check_outputs(&part, &args.outputs)?;
+    let trace = args.trace.iter().map(|path| ("--trace".to_owned(), path.clone()));
+    let places: Vec<Named> = arrays::places(&args.outputs).chain(trace).collect();
+    outputs::check(&args.file, &arrays::read_files(&module, args.folder(), &args.inputs), &places)?;
     let compiled =
         input.compile_part(session, part, target, (Want::finished(target), true, args.sdma_debug), &mut ())?;
-    let mut outcomes = run_all((args, device), &input, (&compiled, &runs), session)?;
+    let mut outcomes = run_all((args, device), &input, (&compiled, &runs), about, session)?;
+    let mut made = Vec::new();
     for outcome in &outcomes {
-        arrays::write(&args.outputs, &compiled, outcome.run, &outcome.checked)?;
+        made.extend(arrays::made(&args.outputs, &compiled, outcome.run, &outcome.checked)?);
     }
     if let Some(path) = &args.trace {
-        times::write_trace(path, (&input.name, args.seed), &compiled, &mut outcomes, session)?;
+        made.push((path, times::trace((&input.name, args.seed), &compiled, &mut outcomes, session)));
     }
+    let made: Vec<(&Path, &[u8])> = made.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect();
+    files::write_all_atomic(&made).map_err(Stop::Input)?;
     let text = if args.json {
         as_json((args, device), &input, &compiled, &outcomes)
     } else {
@@ -197,10 +217,10 @@ fn run_all<'a>(
     (args, device): (&Args, &dyn Device),
     input: &Input,
     (compiled, runs): (&Compiled, &'a [Run]),
+    about: &mut Map<String, Value>,
     session: &mut Session,
 ) -> Result<Vec<Outcome<'a>>, Stop> {
-    let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
-    let npy = |name: &str| files::read_bytes(&folder.join(name));
+    let npy = |name: &str| files::read_bytes(&args.folder().join(name));
     let mut outcomes = Vec::new();
     let mut failed = false;
     let mut progress = session.progress(args.seeds.saturating_mul(runs.len() as u64), "seeds");
@@ -227,6 +247,9 @@ fn run_all<'a>(
                     progress.hide();
                     input.tell(session, &all);
                     session.say(&format!("note: `{}` on {}, seed {seed}\n", run.kernel, compiled.target.name));
+                    if !failed {
+                        about.insert("seed".to_owned(), json!(seed));
+                    }
                     failed = true;
                     break;
                 }
@@ -268,6 +291,7 @@ fn as_json((args, device): (&Args, &dyn Device), input: &Input, compiled: &Compi
         })
         .collect();
     let all = json!({
+        "ok": true,
         "file": input.name,
         "target": compiled.target.name,
         "device": device.name(),

@@ -213,7 +213,8 @@ fn fill(
             let array = super::npy::read(&data, ty.dtype).map_err(wrong)?;
             let shape = shape(ty, input).ok_or_else(|| wrong("the buffer's extents have no value".to_owned()))?;
             let bits = of_rank(&array, &shape, rank, input.ranks).ok_or_else(|| {
-                wrong(format!("its shape is {:?}, `{}` is {shape:?} on {} ranks", array.shape, s.name, input.ranks))
+                let found = super::npy::shown(&array.shape);
+                wrong(format!("its shape is {found}, `{}` is {shape:?} on {} ranks", s.name, input.ranks))
             })?;
             (0..elements).zip(bits).for_each(|(x, b)| set(x, *b));
         }

@@ -18,9 +18,9 @@ pub(super) struct Array {
 /// # Errors
 /// A phrase that says what does not fit.
 pub(super) fn read(file: &[u8], dtype: DType) -> Result<Array, String> {
-    let (header, data) = split(file).ok_or("no .npy file")?;
+    let (header, data) = split(file)?;
     if field(header, "fortran_order")?.trim_start().starts_with('T') {
-        return Err("column-major files are not read".to_owned());
+        return Err("column-major files are not read; numpy.ascontiguousarray makes them row-major".to_owned());
     }
     let descr = field(header, "descr")?;
     let descr = descr.trim_start().trim_start_matches(['\'', '"']);
@@ -28,7 +28,7 @@ pub(super) fn read(file: &[u8], dtype: DType) -> Result<Array, String> {
     let size = dtype.bits().div_ceil(8);
     let fits = kinds(dtype).chars().any(|k| descr.ends_with(&format!("{k}{size}"))) && !descr.starts_with('>');
     if !fits {
-        return Err(format!("elements are `{descr}`, the buffer's are {dtype}"));
+        return Err(format!("elements are `{}`, the buffer's are {dtype}", cut(descr)));
     }
     if !data.len().is_multiple_of(size as usize) {
         return Err("the data ends inside an element".to_owned());
@@ -43,7 +43,7 @@ pub(super) fn read(file: &[u8], dtype: DType) -> Result<Array, String> {
     let shape = shape(header)?;
     let elements = shape.iter().try_fold(1i64, |all, extent| all.checked_mul(*extent));
     if elements != Some(bits.len() as i64) {
-        return Err(format!("its shape is {shape:?}, and it holds {} elements", bits.len()));
+        return Err(format!("its shape is {}, and it holds {} elements", shown(&shape), bits.len()));
     }
     Ok(Array { shape, bits })
 }
@@ -86,20 +86,47 @@ fn kinds(dtype: DType) -> &'static str {
 /// The extents in the header: `(2, 3)`, `(2,)` or `()`.
 fn shape(header: &str) -> Result<Vec<i64>, String> {
     let text = field(header, "shape")?.trim_start();
+    let found = text.split_inclusive([')', '\n']).next().unwrap_or_default().trim_end();
     let inside = text.strip_prefix('(').and_then(|text| text.split_once(')')).map(|(inside, _)| inside);
     let extents = inside.map(|inside| inside.split(',').map(str::trim).filter(|extent| !extent.is_empty()));
     let numbers = extents.map(|all| all.map(|extent| extent.parse().ok().filter(|n| *n >= 0)).collect());
-    numbers.flatten().ok_or_else(|| "the shape in its header is none".to_owned())
+    numbers.flatten().ok_or_else(|| format!("the shape in its header is `{}`, no list of extents", cut(found)))
 }
 
-fn split(file: &[u8]) -> Option<(&str, &[u8])> {
-    let rest = file.strip_prefix(b"\x93NUMPY")?;
-    let (length, start) = match rest.first()? {
-        1 => (usize::from(u16::from_le_bytes([*rest.get(2)?, *rest.get(3)?])), 4),
-        _ => (u32::from_le_bytes([*rest.get(2)?, *rest.get(3)?, *rest.get(4)?, *rest.get(5)?]) as usize, 6),
-    };
-    let end = length.checked_add(start)?;
-    Some((std::str::from_utf8(rest.get(start..end)?).ok()?, rest.get(end..)?))
+/// The header and the data behind it.
+fn split(file: &[u8]) -> Result<(&str, &[u8]), String> {
+    let rest = file.strip_prefix(b"\x93NUMPY").ok_or("no .npy file")?;
+    let short = || "it ends inside the header: the file is cut off".to_owned();
+    let (version, rest) = rest.split_first_chunk::<2>().ok_or_else(short)?;
+    let (length, rest) = match version {
+        [1, 0] => rest.split_first_chunk().map(|(length, rest)| (usize::from(u16::from_le_bytes(*length)), rest)),
+        [2 | 3, 0] => rest.split_first_chunk().map(|(length, rest)| (u32::from_le_bytes(*length) as usize, rest)),
+        [major, minor] => {
+            return Err(format!("its version is {major}.{minor}; 1.0, 2.0 and 3.0 are read"));
+        }
+    }
+    .ok_or_else(short)?;
+    let (header, data) = rest.split_at_checked(length).ok_or_else(short)?;
+    Ok((std::str::from_utf8(header).map_err(|_| "its header is not UTF-8")?, data))
+}
+
+/// A text for a message, its first 60 characters.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// A shape for a message, its first 8 extents.
+pub(super) fn shown(shape: &[i64]) -> String {
+    match shape.get(..8) {
+        Some(first) if shape.len() > 8 => {
+            let first: Vec<String> = first.iter().map(i64::to_string).collect();
+            format!("[{}, ...] of {} axes", first.join(", "), shape.len())
+        }
+        _ => format!("{shape:?}"),
+    }
 }
 
 /// The text after `'key':`.
@@ -137,6 +164,30 @@ mod tests {
             assert!(bits("<u2", shape, &[1, 0, 2, 1], DType::U16).is_err(), "{shape}");
         }
         assert!(read(b"\x93NUMPY\x01\x00\xff\xff", DType::U8).is_err());
+    }
+
+    #[test]
+    fn what_is_refused_is_said_in_words() {
+        let good = file("<u2", "(2,)", &[1, 0, 2, 1]);
+        let says = |file: &[u8], words: &str| {
+            let why = read(file, DType::U16).expect_err(words);
+            assert!(why.contains(words) && why.len() < 150, "{why}");
+        };
+        for (major, minor) in [(0, 0), (4, 0), (1, 1)] {
+            let mut bad = good.clone();
+            bad[6..8].copy_from_slice(&[major, minor]);
+            says(&bad, &format!("its version is {major}.{minor}"));
+        }
+        for length in [6, 7, 9, 30] {
+            says(&good[..length], "the file is cut off");
+        }
+        says(&good[..5], "no .npy file");
+        says(&file("<u2", "(0x2, 1e3)", &[]), "is `(0x2, 1e3)`, no list");
+        says(&file("<u2", &"(".repeat(60_000), &[]), &format!("`{}...`", "(".repeat(60)));
+        says(&file("<u2", &format!("({})", "2, ".repeat(15)), &[]), "[2, 2, 2, 2, 2, 2, 2, 2, ...] of 15 axes");
+        let text = b"{'descr': '<u2', 'fortran_order': True, 'shape': (2,), }";
+        says(&[b"\x93NUMPY\x03\x00\x38\0\0\0", &text[..]].concat(), "numpy.ascontiguousarray");
+        says(b"\x93NUMPY\x01\x00\x01\x00\xff", "not UTF-8");
     }
 
     #[test]

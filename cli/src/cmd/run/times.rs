@@ -1,16 +1,13 @@
 //! What a run took in virtual time: as JSON, and as a trace in a file.
 //!
-//! Must hold: times in JSON are whole picoseconds; a trace is written whole or not at all, and of runs that went well only.
-
-use std::path::Path;
+//! Must hold: times in JSON are whole picoseconds; a trace is of runs that went well only.
 
 use serde_json::{Value, json};
 use tilewright_sim::time::{MAX_EVENTS, RankTime, chrome_json};
 
-use super::super::Stop;
 use super::Outcome;
+use crate::Compiled;
 use crate::session::Session;
-use crate::{Compiled, files};
 
 /// The times of each rank.
 pub(super) fn json(ranks: &[RankTime]) -> Value {
@@ -33,14 +30,13 @@ pub(super) fn json(ranks: &[RankTime]) -> Value {
     ranks.iter().map(of).collect()
 }
 
-/// Writes the traces of all run blocks to one file: a process for each rank of each block.
-pub(super) fn write_trace(
-    path: &Path,
+/// The traces of all run blocks as one file: a process for each rank of each block.
+pub(super) fn trace(
     (file, seed): (&str, u64),
     compiled: &Compiled,
     outcomes: &mut [Outcome<'_>],
     session: &mut Session,
-) -> Result<(), Stop> {
+) -> Vec<u8> {
     let mut runs = Vec::new();
     for (index, outcome) in outcomes.iter_mut().enumerate() {
         if let Some(trace) = outcome.times.trace.take() {
@@ -59,5 +55,5 @@ pub(super) fn write_trace(
         ("seed", seed.to_string()),
         ("clock", "virtual time, by the cost table of the target; it is no evidence about hardware".to_owned()),
     ];
-    files::write_atomic(path, chrome_json(&runs, &about).as_bytes()).map_err(Stop::Input)
+    chrome_json(&runs, &about).into_bytes()
 }
