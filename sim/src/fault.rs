@@ -60,8 +60,8 @@ pub enum FaultKind {
     },
     /// The instruction decodes, but this simulator cannot execute it.
     #[error(
-        "`{text}` is an instruction of this chip that the simulator does not execute, and that the compiler does not emit; \
-         take it out of the object, or run the kernel on another device (`--device lanes`)"
+        "`{text}` is an instruction of this chip that the simulator does not execute; run the kernel on another device \
+         (`--device lanes`)"
     )]
     NotSimulated {
         /// The instruction as text.

@@ -22,6 +22,7 @@ use crate::comm::Comm;
 use crate::driver::{Address, Device, DeviceKind, Driver, EventId, KernelId, Limits, ModuleId, RankLaunch, WindowPart};
 use crate::error::{DriverError, Error};
 use crate::host::Prepared;
+use crate::launch::needs_communicator;
 use crate::rank::LsaRank;
 
 /// How to simulate.
@@ -33,7 +34,7 @@ pub struct SimOptions {
     pub checks: bool,
     /// Steps after which a launch is given up.
     pub max_steps: u64,
-    /// Queues to each peer; `None`: what the kernel needs, at least the default of the chip.
+    /// Queues to each peer; `None`: what the kernel needs, at least the default of the chip, and none without a communicator.
     pub queues: Option<u32>,
     /// What windows are. Coarse-grained is the weaker promise and the default: what runs on it mostly runs on fine-grained
     /// windows, too, but those need other bits of a fence.
@@ -455,7 +456,10 @@ fn launched(
 ) -> Result<(SimNode, Outcome), Error> {
     launch.check()?;
     let facts = target.sdma.as_ref().ok_or_else(|| no_engines(target))?;
-    let queues = options.queues.unwrap_or_else(|| launch.kernel.min_queues.max(facts.default_queues));
+    let queues = options.queues.unwrap_or_else(|| match needs_communicator(launch.kernel) {
+        true => launch.kernel.min_queues.max(facts.default_queues),
+        false => 0,
+    });
     let node = SimNode::new(target, launch.ranks.len() as u32, queues, options)?;
     if let Some(trace) = trace {
         node.with(|driver| Ok(driver.keep_time(trace)))?;

@@ -100,6 +100,28 @@ const fn is_new(op: Op) -> bool {
     )
 }
 
+/// Whether gfx1250 itself waits there until all addresses are translated: at barriers, messages, and whatever may change the
+/// program counter (LLVM pull request 198823, which leaves out the waits behind them).
+pub(crate) const fn drains_translations(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SBranch
+            | Op::SCbranchScc0
+            | Op::SCbranchScc1
+            | Op::SCbranchVccz
+            | Op::SCbranchVccnz
+            | Op::SCbranchExecz
+            | Op::SCbranchExecnz
+            | Op::SSetpcB64
+            | Op::SSwappcB64
+            | Op::SCallB64
+            | Op::SAddPcI64
+            | Op::SBarrierSignal
+            | Op::SBarrierWait
+            | Op::SSendmsg
+    )
+}
+
 /// Executes a control instruction.
 ///
 /// # Errors

@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use super::code::ModuleId;
+use super::generation_of;
 use super::group::{AtBarrier, Group, Status, Wave};
 use super::kernarg;
 use super::step::Registers;
@@ -23,6 +24,9 @@ const WAVES_PER_CU: u32 = 32;
 
 /// Vector registers of a SIMD, per lane.
 const VGPRS_PER_SIMD: u32 = 512;
+
+/// Vector registers of gfx1250 that an instruction names by itself.
+const MOST_NAMED_VGPRS: u64 = 256;
 
 /// SIMDs of a compute unit.
 const SIMDS: u32 = 4;
@@ -207,6 +211,15 @@ impl Sim {
             return refuse(format!(
                 "kernel `{name}` wants {lds} bytes of LDS, {} has {}",
                 self.target.name, self.target.lds_bytes
+            ));
+        }
+        // Beyond that `s_set_vgpr_msb` gives the upper bits of register numbers. The descriptor may give a wave more than it names.
+        let used = kernel.metadata.vgprs;
+        if generation_of(self.target) == Generation::Gfx12 && used > MOST_NAMED_VGPRS {
+            return refuse(format!(
+                "kernel `{name}` uses {used} vector registers, and the simulator has only {MOST_NAMED_VGPRS} of the 1024 of {}: \
+                 run it on another device (`--device lanes`), or give each thread less to hold, with smaller tiles or more threads",
+                self.target.name
             ));
         }
         let descriptor = &kernel.descriptor;

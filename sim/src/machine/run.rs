@@ -11,7 +11,7 @@ use crate::exec::{AluFn, ds, dual, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
 use crate::mem::{self, Port};
 use crate::sdma::Moved;
-use crate::wave::WaveState;
+use crate::wave::{Counter, Limits, WaveState};
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +186,9 @@ impl Sim {
                     let effect = control::execute(port.wave, &step.inst, checks).map_err(|f| f.pc(pc))?;
                     if timed {
                         time::effect(&mut port, effect, &step.inst, &running.name);
+                    }
+                    if port.wave.any_pinned() && control::drains_translations(step.inst.op) {
+                        mem::wait(&mut port, &Limits::of(Counter::X, 0))?;
                     }
                     match effect {
                         Effect::Next | Effect::Jumped { .. } => {}

@@ -88,9 +88,13 @@ impl Bench {
     }
 
     pub(super) fn launch(&mut self, grid: [u32; 3], block: [u32; 3]) {
+        self.try_launch(grid, block).expect("the launch is taken");
+    }
+
+    pub(super) fn try_launch(&mut self, grid: [u32; 3], block: [u32; 3]) -> Result<(), Box<Fault>> {
         let args = self.out.to_le_bytes().to_vec();
         let launch = Launch { rank: 0, grid, block, args, dynamic_lds: 0 };
-        self.sim.launch(self.module, "k", launch).expect("the launch is taken");
+        self.sim.launch(self.module, "k", launch)
     }
 
     pub(super) fn run(&mut self) -> Result<(), Box<Fault>> {

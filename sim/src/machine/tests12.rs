@@ -136,6 +136,40 @@ fn sources_must_stay_until_addresses_are_translated() {
     run(&[0xf400_2100, 0xf800_0000], address).expect("no fault");
 }
 
+#[test]
+fn the_hardware_translates_all_addresses_at_branches_and_barriers() {
+    // In the loop that LLVM 22 makes of a spilled tile only the branch back lies between the two.
+    let run = |between: &[u32]| {
+        let words = join(&[
+            &[0xbe86_0080, 0xbe87_0080],              // s_mov_b32 s6, 0; s_mov_b32 s7, 0
+            &[0xed06_8007, 0x0000_0000, 0x0000_0000], // scratch_store_b32 off, v0, s7
+            between,
+            &[0xed05_0006, 0x0000_0001, 0x0000_0000], // scratch_load_b32 v1, off, s6
+            &[0xbe87_0006, END],                      // s_mov_b32 s7, s6
+        ]);
+        let mut object = object12(&words, 0);
+        object.kernels[0].descriptor.private_segment_bytes = 16;
+        object.kernels[0].metadata.private_segment_bytes = 16;
+        let mut bench = Bench::of(lookup("gfx1250").expect("the target exists"), object, SimConfig::default());
+        bench.launch([1, 1, 1], [32, 1, 1]);
+        bench.run().map_err(|fault| fault.kind)
+    };
+    let kind = run(&[]).expect_err("s7 is read again");
+    assert!(matches!(&kind, FaultKind::SourceInFlight { register, .. } if register == "s7"), "{kind}");
+    run(&[0xbfa0_0000]).expect("s_branch to the next instruction");
+    run(&[0xbfa5_0000]).expect("s_cbranch_execz to the next instruction");
+    run(&[SIGNAL, MEET]).expect("a barrier");
+}
+
+#[test]
+fn more_than_256_vector_registers_are_refused_at_the_launch() {
+    let mut object = object12(&[END], 0);
+    object.kernels[0].metadata.vgprs = 257;
+    let mut bench = Bench::of(lookup("gfx1250").expect("the target exists"), object, SimConfig::default());
+    let told = bench.try_launch([1, 1, 1], [32, 1, 1]).expect_err("too many").to_string();
+    assert!(told.contains("257 vector registers") && told.contains("--device lanes"), "{told}");
+}
+
 /// Each of 64 work items stores its id to LDS and reads that of the item 32 away, with `before` and `after` around the
 /// barrier's two halves.
 fn exchange(before: &[u32], between: &[u32], meet: &[u32]) -> Vec<u32> {

@@ -12,7 +12,7 @@ pub(super) type Actor = u32;
 /// The host.
 pub(super) const HOST: Actor = 0;
 /// First number of a wave.
-pub(super) const FIRST_WAVE: Actor = 4096;
+pub(super) const FIRST_WAVE: Actor = 1 << 16;
 /// Numbers that fit into a shadow cell.
 pub(super) const ACTORS: Actor = 1 << 20;
 /// Ticks that fit into a shadow cell; accesses beyond are not recorded.

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::check::Probe;
-use super::clock::{Known, join_shared};
+use super::clock::{FIRST_WAVE, Known, join_shared};
 use super::fault::{MemFault, Verb};
 use super::shadow::{Cell, Class};
 use super::sync::{Doorbell, NO_RANK};
@@ -30,7 +30,7 @@ impl Memory {
     /// # Errors
     /// [`MemFault::Allocation`] when there are more than any node has.
     pub fn add_engine(&mut self, rank: u32, words: &str) -> Exec<u32> {
-        let full = || fault(MemFault::Allocation("more than 4095 engines".to_owned()));
+        let full = || fault(MemFault::Allocation(format!("more than {} engines", FIRST_WAVE - 1)));
         self.actors.add_engine(rank, words.to_owned()).ok_or_else(full)
     }
 

@@ -53,6 +53,14 @@ fn kernels_find_every_queue_and_slot_by_moris_rules() {
 }
 
 #[test]
+fn memory_numbers_the_engines_of_the_largest_node() {
+    let mut memory = Memory::new(MemoryConfig::default());
+    for engine in 0..MAX_RANKS * MAX_RANKS * facts().max_queues {
+        memory.add_engine(engine % MAX_RANKS, "an engine").expect("a number is left");
+    }
+}
+
+#[test]
 fn windows_lie_at_flat_addresses() {
     let mut memory = Memory::new(MemoryConfig::default());
     let mut node = Node::new(&mut memory, facts(), 3, 1).expect("a node");
