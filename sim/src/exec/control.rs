@@ -5,6 +5,7 @@
 use super::operand::{scalar32, set_scalar32, set_scalar64, source64};
 use crate::fault::{Exec, Fault, FaultKind};
 use crate::isa::{Inst, Op, Operand};
+use crate::mem::{Port, wait};
 use crate::wave::{COUNTERS, Counter, Generation, Limits, VCC, WaveState};
 
 /// What the machine has to do after a control instruction.
@@ -100,9 +101,21 @@ const fn is_new(op: Op) -> bool {
     )
 }
 
-/// Whether gfx1250 itself waits there until all addresses are translated: at barriers, messages, and whatever may change the
-/// program counter (LLVM pull request 198823, which leaves out the waits behind them).
-pub(crate) const fn drains_translations(op: Op) -> bool {
+/// Before an instruction at which gfx1250 itself waits until all addresses are translated: it does.
+///
+/// # Errors
+/// None today.
+#[inline]
+pub(crate) fn translate_all(port: &mut Port<'_>, op: Op) -> Exec {
+    match port.wave.any_pinned() && drains_translations(op) {
+        true => wait(port, &Limits::of(Counter::X, 0)),
+        false => Ok(()),
+    }
+}
+
+/// Barriers, messages, and whatever may change the program counter (LLVM pull request 198823, which leaves out the waits behind
+/// them).
+const fn drains_translations(op: Op) -> bool {
     matches!(
         op,
         Op::SBranch

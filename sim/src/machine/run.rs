@@ -11,7 +11,7 @@ use crate::exec::{AluFn, ds, dual, flat, mubuf, smem};
 use crate::fault::{Exec, Fault, FaultKind, Place};
 use crate::mem::{self, Port};
 use crate::sdma::Moved;
-use crate::wave::{Counter, Limits, WaveState};
+use crate::wave::WaveState;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,9 +187,7 @@ impl Sim {
                     if timed {
                         time::effect(&mut port, effect, &step.inst, &running.name);
                     }
-                    if port.wave.any_pinned() && control::drains_translations(step.inst.op) {
-                        mem::wait(&mut port, &Limits::of(Counter::X, 0))?;
-                    }
+                    control::translate_all(&mut port, step.inst.op)?;
                     match effect {
                         Effect::Next | Effect::Jumped { .. } => {}
                         Effect::Wait(limits) => {
