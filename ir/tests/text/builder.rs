@@ -40,7 +40,7 @@ fn ring_shift() {
         .unwrap();
     let run = RunBuilder::new("ring_shift")
         .ranks(4)
-        .targets(["gfx942", "gfx950"])
+        .targets(["gfx1250", "gfx942", "gfx950"])
         .iota("send")
         .let_("prev", (var("rank") + var("ranks") - 1) % var("ranks"))
         .expect("recv", tile("send").on(var("prev")))
@@ -74,7 +74,7 @@ fn alltoall() {
         .unwrap();
     let run = RunBuilder::new("alltoall")
         .ranks(4)
-        .targets(["gfx942", "gfx950"])
+        .targets(["gfx1250", "gfx942", "gfx950"])
         .set("n", var("ranks"))
         .set("bytes", 4096)
         .iota("send")
@@ -129,7 +129,7 @@ fn ship() {
         .unwrap();
     let run = RunBuilder::new("ship")
         .ranks(4)
-        .targets(["gfx942", "gfx950"])
+        .targets(["gfx1250", "gfx942", "gfx950"])
         .set("chunk", 4096)
         .set("peer", (var("rank") + 1) % var("ranks"))
         .iota("send")
