@@ -164,7 +164,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// The formula of these steps. What is wrong with them [`Count::check`] says.
+    /// The formula of these steps. What is wrong with them the check of the bundle says.
     pub fn new(steps: Vec<CountStep>) -> Count {
         Count { steps }
     }

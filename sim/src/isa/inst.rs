@@ -20,7 +20,7 @@
 //! destination or the mask of a compare (`VccLo` in the short encodings). EXEC, SCC, M0 and the implicit VCC of
 //! `v_div_fmas` are never operands unless they are encoded as such.
 //!
-//! **gfx1250.** An instruction of two operations (VOPD) is two `Inst`s: [`decode`](super::decode) gives the first, X, and
+//! **gfx1250.** An instruction of two operations (VOPD) is two `Inst`s: [`decode`](fn@super::decode) gives the first, X, and
 //! [`Inst::second`] the other; both read their sources before either writes, and both have the length and the dwords of the
 //! whole. Lane masks (`sdst`, carry-in, the mask of `v_cndmask_b32`) are one dword wide, since waves have 32 lanes. A
 //! 64-bit literal is [`Operand::Literal64`] with its value in [`Inst::literal64`]. 16-bit results keep the other half of the
