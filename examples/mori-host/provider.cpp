@@ -3,7 +3,7 @@
 // mori has a process for each rank. So start the runner once a rank, with its number and a file to meet at, which must not be
 // there before:
 //
-//   export MORI_ENABLE_SDMA=1 TILEWRIGHT_COMM=./libtilewright_mori.so TILEWRIGHT_MEET=/tmp/meet.$$
+//   export MORI_ENABLE_SDMA=1 TILEWRIGHT_COMM=./libtilewright_mori.so TILEWRIGHT_MEET=./meet.$$
 //   for r in 0 1 2 3; do TILEWRIGHT_RANK=$r tilewright-run ring_shift.twb --device hip & done; wait
 //
 // Each process compares what its own rank was left with.
